@@ -1,0 +1,1 @@
+"""What every room stands on: errors, identities, seeds, registries, safe publishing. Imports no other room."""

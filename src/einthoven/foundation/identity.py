@@ -1,0 +1,78 @@
+"""Identities by content: canonical JSON and sha256 digests.
+
+Two things with the same identity are the same thing; nothing here depends on a path, a clock or a machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_BLOCK = 1 << 20
+
+
+def canonical_json(value: Any) -> str:
+    """`value` as JSON with sorted keys and no white space: equal values give equal text.
+
+    Raises:
+        ValueError: a float that is not finite (write undefined as null with a reason beside it).
+        TypeError: something that JSON cannot hold.
+    """
+    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
+
+
+def content_key(value: Any) -> str:
+    """sha256 (64 hex digits) of the canonical JSON of `value`."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def sha256_file(path: Path) -> str:
+    """sha256 of a file's bytes, read in blocks."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def sha256_array(array: np.ndarray) -> str:
+    """sha256 over dtype, shape and little-endian bytes of an array; a memmap is read in blocks."""
+    little = array.dtype.newbyteorder("<")
+    digest = hashlib.sha256(f"{little.str}{array.shape}".encode())
+    if array.ndim == 0:
+        digest.update(np.asarray(array, dtype=little).tobytes())
+        return digest.hexdigest()
+    row_bytes = max(1, array.dtype.itemsize * math.prod(array.shape[1:]))
+    step = max(1, (8 * _BLOCK) // row_bytes)
+    for start in range(0, len(array), step):
+        digest.update(np.ascontiguousarray(array[start : start + step], dtype=little).tobytes())
+    return digest.hexdigest()
+
+
+def sha256_columns(columns: Mapping[str, list[Any]]) -> str:
+    """sha256 of a table given as column name -> plain values, in column order.
+
+    Numbers that are not finite count as null, so that a table means the same whichever of the two a library stored.
+    """
+    digest = hashlib.sha256()
+    for name, values in columns.items():
+        clean = [None if isinstance(v, float) and not math.isfinite(v) else v for v in values]
+        digest.update(json.dumps([name, clean], separators=(",", ":"), allow_nan=False).encode())
+        digest.update(b"\n")
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    return value

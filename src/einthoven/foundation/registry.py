@@ -1,0 +1,82 @@
+"""A catalogue is a package with one module for each thing; a registry finds them by name.
+
+Adding a thing is adding a module: nobody edits a list. Modules of a catalogue are imported when the registry is first
+asked, so they import heavy libraries inside their functions, not at their top.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Generic, Protocol, TypeVar
+
+from .errors import EinthovenError, unknown_name
+
+
+class Named(Protocol):
+    """Anything a registry can hold."""
+
+    @property
+    def name(self) -> str:
+        """The name it is asked for by."""
+        ...
+
+
+T = TypeVar("T", bound=Named)
+
+
+class Registry(Generic[T]):
+    """The things that the modules of one package define under one attribute.
+
+    Args:
+        kind: what they are, for messages: "dataset", "encoder".
+        package: dotted name of the catalogue.
+        attribute: the module-level name each module of it defines.
+        expected: the type of that attribute.
+    """
+
+    def __init__(self, kind: str, *, package: str, attribute: str, expected: type[T]) -> None:
+        self.kind = kind
+        self._package = package
+        self._attribute = attribute
+        self._expected = expected
+
+    @cached_property
+    def _things(self) -> dict[str, T]:
+        package = importlib.import_module(self._package)
+        found: dict[str, T] = {}
+        for module_info in pkgutil.iter_modules(package.__path__):
+            module_name = f"{self._package}.{module_info.name}"
+            thing = getattr(importlib.import_module(module_name), self._attribute, None)
+            if not isinstance(thing, self._expected):
+                raise EinthovenError(
+                    f"{module_name} is in the {self.kind} catalogue but defines no `{self._attribute}` of type "
+                    f"{self._expected.__name__} (found {type(thing).__name__})."
+                )
+            if thing.name in found:
+                raise EinthovenError(f"Two modules of {self._package} register the {self.kind} {thing.name!r}.")
+            found[thing.name] = thing
+        return dict(sorted(found.items()))
+
+    def names(self) -> list[str]:
+        """All registered names, sorted."""
+        return list(self._things)
+
+    def get(self, name: str, *, where: str = "") -> T:
+        """The thing called `name`.
+
+        Raises:
+            UnknownNameError: nothing has that name; the message gives the nearest ones.
+        """
+        try:
+            return self._things[name]
+        except KeyError:
+            raise unknown_name(self.kind, name, self._things, where=where) from None
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._things.values())
+
+    def __len__(self) -> int:
+        return len(self._things)
