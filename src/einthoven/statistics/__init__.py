@@ -1,0 +1,1 @@
+"""How sure a number is: resampling, intervals, paired differences and macro averages over declared labels."""

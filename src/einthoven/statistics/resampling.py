@@ -1,0 +1,76 @@
+"""Draws of patients or records with replacement, as counts: one table of draws serves every encoder and label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from einthoven.foundation.errors import DataError, UsageError
+
+_LARGEST_COUNT = int(np.iinfo(np.int16).max)
+
+
+def draw_counts(units: Sequence[str] | Sequence[int] | np.ndarray, *, draws: int = 1000, seed: int) -> np.ndarray:
+    """How often each record is in each bootstrap draw.
+
+    A draw takes as many units as there are, with replacement, and every record of a unit as often as its unit (the
+    cluster bootstrap: Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8). With patients
+    as units, records of one patient stay together, as they are not independent evidence.
+
+    Units are numbered by first appearance: what they are called does not matter, in which rows they appear does. The
+    first k draws are the same however many are asked for.
+
+    Args:
+        units: (records,) patient ids, or record ids to draw records one by one; strings or integers.
+        draws: how many.
+        seed: of the draws; the same seed and rows give the same draws.
+
+    Returns:
+        int16 (draws, records).
+
+    Raises:
+        UsageError: no draw asked for, a negative seed, units that are not a list of strings or integers.
+        DataError: a record without a unit, fewer than two units, or a count beyond int16.
+
+    Example:
+        >>> draw_counts(["p1", "p1", "p2"], draws=4, seed=0)[:, :2].tolist()
+        [[0, 0], [1, 1], [2, 2], [2, 2]]
+    """
+    if draws < 1:
+        raise UsageError(f"draws: expected at least 1, found {draws}.")
+    if seed < 0:
+        raise UsageError(f"seed: expected 0 or more, found {seed}.")
+    unit_of_record, unit_count = _number_units(units)
+    generator = np.random.default_rng(seed)
+    counts = np.empty((draws, len(unit_of_record)), dtype=np.int16)
+    for draw in range(draws):
+        drawn = np.bincount(generator.integers(0, unit_count, size=unit_count), minlength=unit_count)
+        if drawn.max() > _LARGEST_COUNT:
+            raise DataError(f"A unit was drawn {drawn.max()} times; counts hold at most {_LARGEST_COUNT}.")
+        counts[draw] = drawn[unit_of_record]
+    return counts
+
+
+def _number_units(units: Sequence[str] | Sequence[int] | np.ndarray) -> tuple[np.ndarray, int]:
+    names = np.asarray(units)
+    if names.ndim != 1 or names.dtype.kind not in "UOiu":
+        raise UsageError(
+            f"units: expected one string or integer for each record, found shape {names.shape} of dtype {names.dtype}."
+        )
+    numbers: dict[str | int, int] = {}
+    unit_of_record = np.empty(len(names), dtype=np.int64)
+    for row, name in enumerate(names.tolist()):
+        # One missing id shared by many records would make one patient of them, and intervals far too wide or narrow.
+        if not isinstance(name, str | int) or name == "":
+            raise DataError(
+                f"units: record {row} has no unit (found {name!r}). "
+                "Give it a patient id of its own, or leave the record out."
+            )
+        unit_of_record[row] = numbers.setdefault(name, len(numbers))
+    if len(numbers) < 2:
+        raise DataError(
+            f"units: expected at least 2 different ones, found {len(numbers)} over {len(names)} records; "
+            "drawing from so few says nothing about uncertainty."
+        )
+    return unit_of_record, len(numbers)
