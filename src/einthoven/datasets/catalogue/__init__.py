@@ -1,0 +1,1 @@
+"""One module a dataset; each defines `DATASET` and imports heavy libraries inside its functions."""

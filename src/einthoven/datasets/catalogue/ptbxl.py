@@ -1,0 +1,161 @@
+"""PTB-XL 1.0.3: 21,799 12-lead ECGs of 10 s from 18,869 patients, at 100 and 500 Hz.
+
+Label rule of the four tasks: every key of `scp_codes` counts, whatever its likelihood, and a record is in a task if it
+has at least one of its labels. Split rule: the dataset's own folds, 1-8 / 9 / 10, which keep patients together.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, SourceRecord, TaskTable
+from einthoven.foundation.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+METADATA = "ptbxl_database.csv"
+STATEMENTS = "scp_statements.csv"
+OFFICIAL_FOLDS = {**dict.fromkeys(range(1, 9), "train"), 9: "val", 10: "test"}
+# PTB-XL writes 300 for every age above 89 (its own anonymisation rule).
+_AGE_ABOVE_89 = 300.0
+_COLUMNS = ("ecg_id", "patient_id", "age", "sex", "scp_codes", "strat_fold", "filename_lr", "filename_hr")
+_KEPT = ("height", "weight", "site", "device", "recording_date", "validated_by_human", "pacemaker")
+
+
+def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
+    """Read the two metadata files; no waveform is touched."""
+    if source is None:
+        raise UsageError("ptbxl is read from files: name the folder that holds ptbxl_database.csv with --source.")
+    if rate not in (100.0, 500.0):
+        raise UsageError(f"PTB-XL comes at 100 and 500 Hz; {rate:g} Hz was asked for. Prepare one of the two.")
+    table = _read_csv(source / METADATA, _COLUMNS)
+    statements = _read_csv(source / STATEMENTS, ("diagnostic_class", "diagnostic_subclass", "form", "rhythm"))
+    labels_of = _labels_by_code(statements)
+    column = "filename_lr" if rate == 100.0 else "filename_hr"
+
+    records: list[SourceRecord] = []
+    positives: dict[str, dict[str, frozenset[str]]] = {task: {} for task in labels_of}
+    official: dict[str, str] = {}
+    for row in table.iter_rows(named=True):
+        record_id = str(row["ecg_id"])
+        codes = _codes(row["scp_codes"], record_id)
+        for task, mapping in labels_of.items():
+            found = frozenset(mapping[code] for code in codes if code in mapping)
+            if found:
+                positives[task][record_id] = found
+        try:
+            official[record_id] = OFFICIAL_FOLDS[int(row["strat_fold"])]
+        except (KeyError, TypeError):
+            raise DataError(
+                f"{METADATA}: record {record_id} has strat_fold {row['strat_fold']!r}; 1 to 10 was expected."
+            ) from None
+        records.append(_record(row, record_id, row[column], codes))
+
+    def read(record: SourceRecord) -> Record:
+        from einthoven.datasets.wfdb_files import read_wfdb
+
+        stem = source / record.files[0].removesuffix(".hea")
+        return read_wfdb(stem, record_id=record.record_id, patient_id=record.patient_id)
+
+    return Scan(
+        records=records,
+        tasks={
+            task: TaskTable(labels=tuple(sorted(set(mapping.values()))), positives=positives[task])
+            for task, mapping in labels_of.items()
+        },
+        splits={"official": official},
+        read=read,
+        rate=rate,
+        samples=int(rate * 10),
+        gain=1000.0,
+        source_files=(METADATA, STATEMENTS),
+        rules={"ptbxl-labels": "1: every scp_codes key", "ptbxl-official-folds": "1: 1-8 / 9 / 10"},
+    )
+
+
+def _read_csv(file: Path, columns: tuple[str, ...]) -> pl.DataFrame:
+    import polars as pl
+
+    if not file.is_file():
+        raise DataError(
+            f"{file} does not exist. --source must name the folder of PTB-XL 1.0.3 that holds {METADATA} and "
+            f"{STATEMENTS}."
+        )
+    table = pl.read_csv(file, infer_schema_length=None)
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise DataError(f"{file.name} has no column {', '.join(missing)}; found {', '.join(table.columns)}.")
+    return table
+
+
+def _labels_by_code(statements: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """Task -> SCP code -> label, from the columns of scp_statements.csv (its first column is the code)."""
+    code = statements.columns[0]
+    rows = list(statements.iter_rows(named=True))
+    return {
+        "super": {r[code]: r["diagnostic_class"] for r in rows if r["diagnostic_class"]},
+        "sub": {r[code]: r["diagnostic_subclass"] for r in rows if r["diagnostic_subclass"]},
+        "form": {r[code]: r[code] for r in rows if r["form"] == 1},
+        "rhythm": {r[code]: r[code] for r in rows if r["rhythm"] == 1},
+    }
+
+
+def _codes(text: str, record_id: str) -> dict[str, float]:
+    try:
+        codes = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError):
+        codes = None
+    if not isinstance(codes, dict):
+        raise DataError(
+            f"{METADATA}: scp_codes of record {record_id} is {text!r}; a literal like {{'NORM': 100.0}} was expected."
+        )
+    return codes
+
+
+def _record(row: Mapping[str, Any], record_id: str, stem: str, codes: Mapping[str, float]) -> SourceRecord:
+    if row["patient_id"] is None:
+        raise DataError(f"{METADATA}: record {record_id} has no patient_id, so it cannot be kept to one split.")
+    age = row["age"]
+    return SourceRecord(
+        record_id=record_id,
+        patient_id=str(int(row["patient_id"])),
+        files=(f"{stem}.hea", f"{stem}.dat"),
+        metadata={
+            "age": None if age is None else (90.0 if float(age) == _AGE_ABOVE_89 else float(age)),
+            "age_is_above_89": age is not None and float(age) == _AGE_ABOVE_89,
+            "sex": {0: "M", 1: "F"}.get(row["sex"]),
+            "fold": int(row["strat_fold"]),
+            "scp_codes": " ".join(codes),
+            **{column: row.get(column) for column in _KEPT},
+        },
+    )
+
+
+DATASET = Dataset(
+    card=DatasetCard(
+        name="ptbxl",
+        title="PTB-XL",
+        version="1.0.3",
+        summary="21,799 clinical 12-lead ECGs of 10 s from 18,869 patients, 71 SCP-ECG statements.",
+        licence="CC BY 4.0",
+        access="open",
+        url="https://physionet.org/content/ptb-xl/1.0.3/",
+        citation=(
+            "Wagner et al. PTB-XL, a large publicly available electrocardiography dataset. "
+            "Scientific Data 7, 154 (2020). doi:10.1038/s41597-020-0495-6"
+        ),
+        rates=(100.0, 500.0),
+        tasks={
+            "super": "5 diagnostic superclasses",
+            "sub": "23 diagnostic subclasses",
+            "form": "19 form statements",
+            "rhythm": "12 rhythm statements",
+        },
+        split_rules={"official": "folds 1-8 train, 9 val, 10 test; patients kept together"},
+    ),
+    scan=scan,
+)

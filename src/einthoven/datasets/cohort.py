@@ -1,0 +1,255 @@
+"""A prepared dataset on disk: signals stored once, tasks and splits as views on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from einthoven.foundation.errors import DataError, UsageError, unknown_name
+from einthoven.foundation.home import cohorts_folder
+from einthoven.foundation.identity import content_key, sha256_array, sha256_columns
+
+from .dataset import SPLITS
+from .manifest import SCHEMA_VERSION, Manifest
+
+MANIFEST = "manifest.json"
+SIGNALS = "signals.npy"
+RECORDS = "records.parquet"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A view on a cohort: which records, and their labels.
+
+    Attributes:
+        labels: column names of `targets`.
+        rows: int64 (n,), rows of the cohort, ascending.
+        targets: uint8 (n, labels), 1 where the record has the label.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    rows: np.ndarray
+    targets: np.ndarray
+
+
+class Cohort:
+    """A prepared cohort, opened read-only; build one with `prepare`.
+
+    Example:
+        >>> cohort = Cohort.open("phantom-100hz")                   # doctest: +SKIP
+        >>> cohort.signals(slice(0, 8)).shape                       # doctest: +SKIP
+        (8, 12, 1000)
+    """
+
+    def __init__(self, path: Path) -> None:
+        file = path / MANIFEST
+        if not file.is_file():
+            raise DataError(f"{path} holds no prepared cohort: it has no {MANIFEST}. {_known_cohorts()}")
+        text = file.read_text(encoding="utf-8")
+        self.path = path
+        self.manifest = Manifest.model_validate_json(text)
+        if self.manifest.schema_version != SCHEMA_VERSION:
+            raise DataError(
+                f"{file} has schema {self.manifest.schema_version}; this version reads {SCHEMA_VERSION}. "
+                "Prepare the cohort again."
+            )
+        shape = (self.manifest.records, len(self.manifest.leads), self.manifest.samples)
+        try:
+            self._signals = np.load(path / SIGNALS, mmap_mode="r", allow_pickle=False)
+        except (ValueError, OSError) as error:
+            raise DataError(f"{path / SIGNALS} cannot be opened ({error}). Prepare the cohort again.") from error
+        if self._signals.shape != shape or self._signals.dtype != np.int16:
+            raise DataError(
+                f"{path / SIGNALS} is {self._signals.dtype} {self._signals.shape}; its manifest says int16 {shape}. "
+                "The folder was changed after it was prepared; prepare it again."
+            )
+
+    @classmethod
+    def open(cls, cohort: str | Path) -> Cohort:
+        """Open a cohort by its name (under `$EINTHOVEN_HOME/cohorts`) or by its folder.
+
+        Raises:
+            UnknownNameError: no cohort of that name has been prepared.
+            DataError: the folder is not a whole cohort.
+        """
+        if isinstance(cohort, Path) or "/" in cohort:
+            return cls(Path(cohort))
+        path = cohorts_folder() / cohort
+        if not (path / MANIFEST).is_file():
+            error = unknown_name("cohort", cohort, prepared_cohorts(), where=str(cohorts_folder()))
+            error.add_note("Prepare one with `einthoven datasets prepare`.")
+            raise error
+        return cls(path)
+
+    @property
+    def name(self) -> str:
+        """The name it was prepared under."""
+        return self.manifest.name
+
+    @property
+    def fingerprint(self) -> str:
+        """Identity of its content (64 hex digits)."""
+        return self.manifest.fingerprint
+
+    @property
+    def leads(self) -> tuple[str, ...]:
+        """Standard lead names, in signal order."""
+        return self.manifest.leads
+
+    @property
+    def rate(self) -> float:
+        """Sampling rate, Hz."""
+        return self.manifest.rate
+
+    def __len__(self) -> int:
+        return self.manifest.records
+
+    @cached_property
+    def records(self) -> pl.DataFrame:
+        """One row a record in signal order: record_id, patient_id, age (years), sex ("F"/"M"), and more."""
+        return pl.read_parquet(self.path / RECORDS)
+
+    @cached_property
+    def record_ids(self) -> np.ndarray:
+        """Record ids (str) in signal order."""
+        return self.records["record_id"].to_numpy()
+
+    @cached_property
+    def patient_ids(self) -> np.ndarray:
+        """Patient ids (str) in signal order."""
+        return self.records["patient_id"].to_numpy()
+
+    def signals(self, rows: slice | np.ndarray) -> np.ndarray:
+        """The signals of some records, float32 mV (records, leads, samples); only they are read."""
+        return np.asarray(self._signals[rows], dtype=np.float32) / np.float32(self.manifest.gain)
+
+    def task(self, name: str) -> Task:
+        """One task of the cohort.
+
+        Raises:
+            UnknownNameError: it has no such task.
+        """
+        if name not in self.manifest.tasks:
+            raise unknown_name("task", name, self.manifest.tasks, where=f"cohort {self.name}")
+        table = pl.read_parquet(self.path / "labels" / f"{name}.parquet")
+        labels = self.manifest.tasks[name].labels
+        return Task(
+            name=name,
+            labels=labels,
+            rows=self._rows_of(table["record_id"]),
+            targets=table.select(labels).to_numpy().astype(np.uint8).reshape(len(table), len(labels)),
+        )
+
+    def split(self, rule: str | None = None) -> np.ndarray:
+        """The split of each record, str (records,): "train", "val", "test", or "" where the rule names none.
+
+        Args:
+            rule: a split rule of the cohort; None is its default rule.
+        """
+        rule = rule or self.manifest.split_rules[0]
+        if rule not in self.manifest.split_rules:
+            raise unknown_name("split rule", rule, self.manifest.split_rules, where=f"cohort {self.name}")
+        table = pl.read_parquet(self.path / "splits" / f"{rule}.parquet")
+        split = np.full(len(self), "", dtype="U5")
+        split[self._rows_of(table["record_id"])] = table["split"].to_numpy()
+        return split
+
+    def concepts(self, table: str) -> pl.DataFrame:
+        """A concept table: record_id and one float column a concept; null or NaN where undefined."""
+        if table not in self.manifest.concept_tables:
+            raise unknown_name("concept table", table, self.manifest.concept_tables, where=f"cohort {self.name}")
+        return pl.read_parquet(self.path / "concepts" / f"{table}.parquet")
+
+    @cached_property
+    def excluded(self) -> pl.DataFrame:
+        """Records of the metadata that are not in the cohort: record_id, patient_id, reason, detail."""
+        return pl.read_parquet(self.path / "excluded.parquet")
+
+    def verify(self) -> None:
+        """Compute the fingerprint again from the files.
+
+        Raises:
+            DataError: a part differs from what the manifest says; the message names it.
+        """
+        found = digests_of(self.path, self.manifest)
+        wrong = [part for part, digest in found.items() if digest != self.manifest.digests.get(part)]
+        if wrong or fingerprint_of(found, self.manifest) != self.fingerprint:
+            raise DataError(
+                f"Cohort {self.name} ({self.path}) is not what its manifest says: {', '.join(wrong) or 'manifest'} "
+                "changed since it was prepared. Prepare it again with --replace."
+            )
+
+    def _rows_of(self, record_ids: pl.Series) -> np.ndarray:
+        position = {record_id: row for row, record_id in enumerate(self.record_ids)}
+        return np.array([position[record_id] for record_id in record_ids], dtype=np.int64)
+
+
+def prepared_cohorts() -> list[str]:
+    """Names of the cohorts under `$EINTHOVEN_HOME/cohorts`, sorted."""
+    folder = cohorts_folder()
+    return sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith("."))
+
+
+def digests_of(path: Path, manifest: Manifest) -> dict[str, str]:
+    """sha256 of each part of a cohort folder that its fingerprint is made of."""
+    parts = {"signals": sha256_array(np.load(path / SIGNALS, mmap_mode="r", allow_pickle=False))}
+    tables = [RECORDS, "excluded.parquet"]
+    tables += [f"labels/{task}.parquet" for task in sorted(manifest.tasks)]
+    tables += [f"splits/{rule}.parquet" for rule in sorted(manifest.split_rules)]
+    tables += [f"concepts/{table}.parquet" for table in sorted(manifest.concept_tables)]
+    for name in tables:
+        # Values, not file bytes: another parquet writer must give the same digest.
+        parts[name] = sha256_columns(pl.read_parquet(path / name).to_dict(as_series=False))
+    return parts
+
+
+def fingerprint_of(digests: dict[str, str], manifest: Manifest) -> str:
+    """The fingerprint of a cohort from the digests of its parts."""
+    return content_key(
+        {
+            "schema": manifest.schema_version,
+            "dataset": manifest.dataset,
+            "rate": manifest.rate,
+            "leads": manifest.leads,
+            "gain": manifest.gain,
+            "parts": digests,
+        }
+    )
+
+
+def check_patients(patient_ids: dict[str, str], split: dict[str, str], *, rule: str, where: str) -> None:
+    """Refuse a split rule that puts recordings of one patient into two splits.
+
+    Args:
+        patient_ids: record id -> patient id.
+        split: record id -> split.
+
+    Raises:
+        DataError: with the number of such patients and the first ones.
+        UsageError: a split name that is none of train, val and test.
+    """
+    seen: dict[str, dict[str, str]] = {}
+    for record_id, name in split.items():
+        if name not in SPLITS:
+            raise UsageError(
+                f"Split rule {rule!r} of {where} puts record {record_id} into {name!r}; expected {SPLITS}."
+            )
+        seen.setdefault(patient_ids[record_id], {}).setdefault(name, record_id)
+    leaks = {patient: splits for patient, splits in seen.items() if len(splits) > 1}
+    if leaks:
+        patient, splits = next(iter(leaks.items()))
+        shown = ", ".join(f"record {record} in {name}" for name, record in splits.items())
+        raise DataError(
+            f"Split rule {rule!r} of {where} puts {len(leaks)} patient(s) into more than one split, so a test score "
+            f"would be flattered. First: patient {patient} ({shown}). Split by patient instead."
+        )
+
+
+def _known_cohorts() -> str:
+    names = prepared_cohorts()
+    return f"Prepared cohorts: {', '.join(names)}." if names else "No cohort has been prepared yet."

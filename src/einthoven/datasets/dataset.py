@@ -1,0 +1,137 @@
+"""What one dataset has to say: its card, its records, its labels and splits, and how to read one record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict
+
+if TYPE_CHECKING:
+    import numpy as np
+
+SPLITS = ("train", "val", "test")
+
+
+class DatasetCard(BaseModel):
+    """What a reader needs to know before using a dataset; shown by `einthoven datasets show`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str
+    version: str
+    summary: str
+    licence: str
+    access: str
+    """How one gets the files: "open", "credentialed", "synthetic"."""
+    url: str
+    citation: str
+    rates: tuple[float, ...]
+    """Sampling rates the files come in, Hz; the first is the default of `prepare`."""
+    tasks: Mapping[str, str]
+    """Task name -> one line about it."""
+    split_rules: Mapping[str, str]
+    """Rule name -> one line about it; the first is the default."""
+    needs_source: bool = True
+    """False for a dataset that is made, not read."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One ECG recording, ready to be stored.
+
+    Attributes:
+        record_id: unique within its dataset.
+        patient_id: the same for all recordings of one person.
+        signal: float32 mV (leads, samples).
+        leads: names of the leads, in the order of `signal`.
+        rate: sampling rate, Hz.
+    """
+
+    record_id: str
+    patient_id: str
+    signal: np.ndarray
+    leads: tuple[str, ...]
+    rate: float
+
+
+@dataclass(frozen=True)
+class SourceRecord:
+    """What a dataset's metadata say about one record, before its samples are read.
+
+    Attributes:
+        files: the files it needs, relative to the source folder; empty when it is made, not read.
+        metadata: `age` (years or None), `sex` ("F", "M" or None) and any further column of `records.parquet`.
+    """
+
+    record_id: str
+    patient_id: str
+    files: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class TaskTable:
+    """The labels of one task.
+
+    Attributes:
+        labels: all labels of the task, in column order, whether or not a record has them.
+        positives: record id -> its labels. **A record is in the task if and only if it is a key**, so a record with
+            an empty set is a record on which every label is negative.
+    """
+
+    labels: tuple[str, ...]
+    positives: Mapping[str, frozenset[str]]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A dataset read down to its metadata; no sample has been touched.
+
+    Attributes:
+        records: all records the metadata promise, in cohort order.
+        tasks: task name -> labels.
+        splits: rule name -> record id -> "train", "val" or "test"; the first rule is the default. A record that a rule
+            does not name is in none of its splits.
+        read: reads one record; raises DataError for a file that is not what it claims to be.
+        rate, samples: of every record, Hz and samples per lead.
+        gain: int16 units per mV the cohort stores the signal with.
+        source_files: metadata files the scan was made from, relative to the source folder.
+        rules: name -> version of every rule that decided something, for the manifest.
+        concepts: table -> concept -> one float a record, in the order of `records`; NaN where undefined.
+        notes: what a reader of any report on this cohort must know.
+    """
+
+    records: Sequence[SourceRecord]
+    tasks: Mapping[str, TaskTable]
+    splits: Mapping[str, Mapping[str, str]]
+    read: Callable[[SourceRecord], Record]
+    rate: float
+    samples: int
+    gain: float = 1000.0
+    source_files: tuple[str, ...] = ()
+    rules: Mapping[str, str] = field(default_factory=dict)
+    concepts: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A registered dataset.
+
+    Attributes:
+        scan: (source folder or None, rate in Hz, options) -> Scan.
+        options: what `scan` understands beyond source and rate, with its defaults ("seed": 0).
+    """
+
+    card: DatasetCard
+    scan: Callable[[Path | None, float, Mapping[str, int]], Scan]
+    options: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name it is registered and prepared under."""
+        return self.card.name

@@ -1,0 +1,209 @@
+"""Preparing a cohort: whole or not at all, and every way in which a source can be wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+from einthoven.datasets.building import prepare
+from einthoven.datasets.cohort import Cohort, prepared_cohorts
+from einthoven.foundation.errors import DataError, UnknownNameError, UsageError
+
+LEADS = ("I", "II", "III", "AVR", "AVL", "AVF", "V1", "V2", "V3", "V4", "V5", "V6")
+
+
+def test_a_prepared_cohort_holds_what_the_source_says(ptbxl, home) -> None:
+    cohort = prepare("ptbxl", ptbxl.path)
+    assert (cohort.name, len(cohort), cohort.rate) == ("ptbxl-100hz", 40, 100.0)
+    np.testing.assert_array_equal(np.load(cohort.path / "signals.npy"), np.stack([ptbxl.samples(i) for i in range(40)]))
+    assert cohort.signals(slice(2, 5)).shape == (3, 12, 1000)
+    task = cohort.task("super")
+    assert task.labels == ("MI", "NORM")
+    np.testing.assert_array_equal(task.targets[:2], [[1, 0], [0, 1]])
+    assert cohort.task("form").rows.tolist() == list(range(0, 40, 2))
+    split = cohort.split()
+    assert (split[:32] == "train").all()
+    assert (split[32:36] == "val").all()
+    assert (split[36:] == "test").all()
+    assert cohort.records["patient_id"].to_list()[:5] == ["100", "100", "101", "101", "102"]
+    coverage = cohort.manifest.tasks["super"]
+    assert coverage.records_promised == coverage.records_present == {"train": 32, "val": 4, "test": 4}
+    cohort.verify()
+
+
+def test_preparing_again_does_nothing_and_the_fingerprint_is_content(ptbxl, home, monkeypatch, tmp_path) -> None:
+    first = prepare("ptbxl", ptbxl.path)
+    before = (first.path / "manifest.json").stat().st_mtime_ns
+    assert prepare("ptbxl", ptbxl.path).fingerprint == first.fingerprint
+    assert (first.path / "manifest.json").stat().st_mtime_ns == before
+    monkeypatch.setenv("EINTHOVEN_HOME", str(tmp_path / "other"))
+    moved = ptbxl.path.rename(tmp_path / "moved")
+    assert prepare("ptbxl", moved, name="another").fingerprint == first.fingerprint
+
+
+def test_another_content_under_the_same_name_is_refused_unless_replaced(ptbxl, home) -> None:
+    first = prepare("ptbxl", ptbxl.path)
+    ptbxl.rows[5]["scp_codes"] = "{'IMI': 0.0}"
+    ptbxl.write_metadata()
+    with pytest.raises(UsageError, match=r"prepared from something else: metadata .*--replace"):
+        prepare("ptbxl", ptbxl.path)
+    assert Cohort.open("ptbxl-100hz").fingerprint == first.fingerprint
+    second = prepare("ptbxl", ptbxl.path, replace=True)
+    assert second.fingerprint != first.fingerprint
+    assert [p.name for p in home.joinpath("cohorts").iterdir() if not p.name.startswith(".")] == ["ptbxl-100hz"]
+
+
+def test_missing_files_are_counted_and_the_first_ten_named(ptbxl, home) -> None:
+    for index in range(3, 16):
+        ptbxl.stem(index).with_name(ptbxl.stem(index).name + ".dat").unlink()
+    with pytest.raises(DataError) as caught:
+        prepare("ptbxl", ptbxl.path)
+    message = str(caught.value)
+    assert "13 of 40 records have no signal file" in message
+    assert "--allow-missing" in message
+    assert message.count("_lr.dat") == 10
+    assert "00004_lr.dat" in message
+    assert prepared_cohorts() == []
+
+    cohort = prepare("ptbxl", ptbxl.path, allow_missing=True)
+    assert len(cohort) == 27
+    assert cohort.manifest.excluded.counts == {"missing file": 13}
+    assert cohort.manifest.excluded.first["missing file"][0] == "4"
+    assert cohort.manifest.tasks["super"].records_promised["train"] == 32
+    assert cohort.manifest.tasks["super"].records_present["train"] == 19
+    assert cohort.excluded["record_id"].to_list() == [str(i + 1) for i in range(3, 16)]
+
+
+def _with_nan(samples: np.ndarray) -> np.ndarray:
+    samples[6, 100:103] = -32768
+    return samples
+
+
+@pytest.mark.parametrize(
+    ("breaking", "message"),
+    [
+        (lambda p: p.write_record(p.stem(2), _with_nan(p.samples(2))), r"3 samples are not finite .* lead V1 \(3\)"),
+        (
+            lambda p: p.write_record(p.stem(2), p.samples(2)[:11], names=LEADS[:11]),
+            "V6",
+        ),
+        (lambda p: p.write_record(p.stem(2), p.samples(2), unit="uV"), "mV"),
+        (lambda p: p.write_record(p.stem(2), p.samples(2)[:, :900]), "900 samples per lead; 1000 were expected"),
+        (
+            lambda p: p.write_record(p.stem(2), p.samples(2), names=(*LEADS[:11], "X9")),
+            "X9",
+        ),
+    ],
+    ids=["nan", "missing lead", "wrong unit", "short", "unknown lead"],
+)
+def test_a_bad_record_stops_and_is_named_or_is_left_out_and_noted(ptbxl, home, breaking, message) -> None:
+    breaking(ptbxl)
+    with pytest.raises(DataError, match=message) as caught:
+        prepare("ptbxl", ptbxl.path)
+    assert any("dataset ptbxl, record 3" in note for note in caught.value.__notes__)
+    assert prepared_cohorts() == []
+    cohort = prepare("ptbxl", ptbxl.path, bad_records="exclude")
+    assert len(cohort) == 39
+    assert cohort.manifest.excluded.counts == {"bad record": 1}
+    assert cohort.excluded["record_id"].to_list() == ["3"]
+    expected = [ptbxl.samples(i) for i in range(40) if i != 2]
+    np.testing.assert_array_equal(np.load(cohort.path / "signals.npy"), np.stack(expected))
+    assert "3" not in cohort.record_ids
+    cohort.verify()
+
+
+def test_duplicate_record_ids_are_refused(ptbxl, home) -> None:
+    ptbxl.rows[9]["ecg_id"] = 4
+    ptbxl.write_metadata()
+    with pytest.raises(DataError, match=r"1 record id\(s\) of dataset ptbxl occur more than once.* First: 4\."):
+        prepare("ptbxl", ptbxl.path)
+
+
+def test_a_patient_in_two_splits_is_refused(ptbxl, home) -> None:
+    ptbxl.rows[39]["patient_id"] = "100.0"
+    ptbxl.write_metadata()
+    with pytest.raises(
+        DataError,
+        match=r"puts 1 patient\(s\) into more than one split.* patient 100 \(record 1 in train, record 40 in test\)",
+    ):
+        prepare("ptbxl", ptbxl.path)
+
+
+def test_a_path_out_of_the_source_folder_is_refused(ptbxl, home) -> None:
+    ptbxl.rows[0]["filename_lr"] = "../../etc/passwd"
+    ptbxl.write_metadata()
+    with pytest.raises(DataError, match="outside"):
+        prepare("ptbxl", ptbxl.path)
+
+
+def test_unknown_names_have_suggestions(ptbxl, home) -> None:
+    with pytest.raises(UnknownNameError, match=r"Unknown dataset 'ptb-xl'\. Did you mean 'ptbxl'"):
+        prepare("ptb-xl", ptbxl.path)
+    cohort = prepare("ptbxl", ptbxl.path)
+    with pytest.raises(UnknownNameError, match="Did you mean 'super'"):
+        cohort.task("supper")
+    with pytest.raises(UnknownNameError, match="Did you mean 'ptbxl-100hz'"):
+        Cohort.open("ptbxl-500hz")
+    with pytest.raises(UsageError, match="cannot be a cohort's name"):
+        prepare("ptbxl", ptbxl.path, name="../escape")
+
+
+def test_a_changed_cohort_is_found_out(ptbxl, home) -> None:
+    cohort = prepare("ptbxl", ptbxl.path)
+    stored = np.load(cohort.path / "signals.npy", mmap_mode="r+")
+    stored[3, 2, 1] += 1
+    stored.flush()
+    with pytest.raises(DataError, match="signals changed"):
+        Cohort.open("ptbxl-100hz").verify()
+    file = cohort.path / "signals.npy"
+    file.write_bytes(file.read_bytes()[:-10])
+    with pytest.raises(DataError, match="Prepare the cohort again"):
+        Cohort.open("ptbxl-100hz")
+
+
+def test_a_changed_label_table_is_found_out(ptbxl, home) -> None:
+    cohort = prepare("ptbxl", ptbxl.path)
+    file = cohort.path / "labels" / "super.parquet"
+    pl.read_parquet(file).with_columns(pl.col("MI") * 0).write_parquet(file)
+    with pytest.raises(DataError, match=r"labels/super\.parquet changed"):
+        cohort.verify()
+
+
+def test_a_kill_leaves_nothing_and_the_next_run_succeeds(ptbxl, home) -> None:
+    script = (
+        "import sys, time\n"
+        "from einthoven.datasets.building import prepare\n"
+        "def slow(done, total):\n"
+        "    print(done, flush=True)\n"
+        "    time.sleep(0.2)\n"
+        "prepare('ptbxl', sys.argv[1], progress=slow)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, str(ptbxl.path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    while (line := process.stdout.readline()) and int(line) < 3:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert prepared_cohorts() == []
+    cohort = prepare("ptbxl", ptbxl.path)
+    assert len(cohort) == 40
+    assert not list((home / "cohorts").glob(".unfinished-*"))
+
+
+def test_the_sources_are_listed_with_their_digests(ptbxl, home) -> None:
+    import hashlib
+
+    cohort = prepare("ptbxl", ptbxl.path)
+    sources = pl.read_parquet(cohort.path / "sources.parquet")
+    assert len(sources) == 2 + 80
+    for row in sources.iter_rows(named=True):
+        assert hashlib.sha256((ptbxl.path / row["file"]).read_bytes()).hexdigest() == row["sha256"]
+    json.loads((cohort.path / "manifest.json").read_text())
