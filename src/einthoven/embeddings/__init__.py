@@ -1,0 +1,1 @@
+"""Embeddings stored once for each encoder, preprocessing and cohort, and found again by content."""

@@ -1,0 +1,102 @@
+"""The embedding pass: batch by batch from a cohort into a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from einthoven.encoders.card import UnusedSignal
+from einthoven.encoders.contract import Encoder, MetadataEncoder
+from einthoven.foundation.errors import DataError, UsageError
+from einthoven.signals.preprocessing import Preprocessing
+
+if TYPE_CHECKING:
+    from einthoven.datasets.cohort import Cohort
+
+Progress = Callable[[int, int], None]
+RowEmbedder = Callable[[slice], np.ndarray]
+# What preprocessing, numpy and torch raise on purpose about the values they were given; a note then names the record.
+_ABOUT_DATA = (ValueError, ArithmeticError, LookupError, RuntimeError, TypeError)
+_SHOWN = 5
+
+
+def row_embedder(
+    encoder: Encoder | MetadataEncoder, cohort: Cohort, preprocessing: Preprocessing | UnusedSignal
+) -> RowEmbedder:
+    """A function from a slice of a cohort's rows to their embeddings, float32 (rows, dimension).
+
+    Raises:
+        UsageError: the preprocessing does not fit the encoder.
+    """
+    if isinstance(encoder, Encoder) and isinstance(preprocessing, Preprocessing):
+        encoder.check_preprocessing(preprocessing)
+        return lambda rows: encoder.embed(preprocessing.apply(cohort.signals(rows), cohort.leads, cohort.rate))
+    if isinstance(encoder, MetadataEncoder) and isinstance(preprocessing, UnusedSignal):
+        columns = {name: cohort.records[name].to_numpy() for name in encoder.columns if name in cohort.records.columns}
+        return lambda rows: encoder.embed_metadata({name: values[rows] for name, values in columns.items()})
+    raise UsageError(
+        f"Encoder {encoder.card.name} reads {encoder.card.consumes}; {type(preprocessing).__name__} does not belong "
+        "to it. Use `encoder.card.preprocessing()`."
+    )
+
+
+def write_embeddings(
+    file: Path,
+    embed: RowEmbedder,
+    cohort: Cohort,
+    *,
+    encoder: str,
+    dimension: int,
+    batch_size: int,
+    progress: Progress | None,
+) -> None:
+    """Write `file` (npy, float32 (records, dimension)), holding one batch in memory at a time.
+
+    Args:
+        encoder: its name, for messages.
+
+    Raises:
+        SignalError: a record cannot be prepared or embedded; a note names the cohort and the record.
+        DataError: an embedding is not finite; the message names the first records.
+    """
+    total = len(cohort)
+    with file.open("wb") as stream:
+        # Plain writes rather than a writable memory map: a full disk is then an OSError, not a killed process.
+        header = {"descr": "<f4", "fortran_order": False, "shape": (total, dimension)}
+        np.lib.format.write_array_header_1_0(stream, header)
+        for start in range(0, total, batch_size):
+            rows = slice(start, min(start + batch_size, total))
+            try:
+                batch = embed(rows)
+            except _ABOUT_DATA as error:
+                error.add_note(f"cohort {cohort.name}, {_culprit(embed, rows, cohort)}, encoder {encoder}")
+                raise
+            _refuse_non_finite(batch, rows, encoder, cohort)
+            stream.write(np.ascontiguousarray(batch, dtype="<f4").tobytes())
+            if progress:
+                progress(rows.stop, total)
+
+
+def _culprit(embed: RowEmbedder, rows: slice, cohort: Cohort) -> str:
+    """The first record of a failed batch that fails alone, for messages."""
+    ids = cohort.records["record_id"]
+    for row in range(rows.start, rows.stop):
+        try:
+            embed(slice(row, row + 1))
+        except _ABOUT_DATA:
+            return f"record {ids[row]}"
+    return f"records {ids[rows.start]} to {ids[rows.stop - 1]} (none fails alone)"
+
+
+def _refuse_non_finite(batch: np.ndarray, rows: slice, encoder: str, cohort: Cohort) -> None:
+    bad = np.flatnonzero(~np.isfinite(batch).all(axis=1)) + rows.start
+    if len(bad):
+        ids = [str(cohort.records["record_id"][int(row)]) for row in bad[:_SHOWN]]
+        raise DataError(
+            f"Encoder {encoder} gave embeddings that are not finite for {len(bad)} of the records "
+            f"{rows.start} to {rows.stop - 1} of cohort {cohort.name}; first record ids: {', '.join(ids)}. "
+            "Nothing was stored. Look at these signals, or at the encoder's preprocessing."
+        )

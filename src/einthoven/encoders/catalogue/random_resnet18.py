@@ -1,0 +1,50 @@
+"""`random-resnet18`: an untrained network, the control of ecg-fix (Berger et al., 2026)."""
+
+from __future__ import annotations
+
+from einthoven.encoders.card import EncoderCard, Parameter
+from einthoven.encoders.contract import Encoder
+from einthoven.encoders.registry import EncoderEntry
+from einthoven.foundation.seeds import seed_for
+from einthoven.signals.preprocessing import Preprocessing
+
+_CARD = EncoderCard(
+    name="random-resnet18",
+    title="Random ResNet-18",
+    summary="A 1-D ResNet-18 with its initial random weights: what an architecture gives without any training.",
+    paper="Berger, Prakah-Asante, Guttag, Stultz (ICML 2026); network: Liu et al., MERL (ICML 2024)",
+    code_licence="Apache-2.0",
+    weights_licence="not applicable (drawn from a seed)",
+    weights="none (random)",
+    consumes="signal",
+    preprocessings={
+        "native": Preprocessing(name="native", rate=100.0, seconds=10.0, resampling="polyphase"),
+        "ecgfix": Preprocessing(name="ecgfix", rate=500.0, seconds=10.0, resampling="linear"),
+    },
+    dimension=512,
+    hidden_states=5,
+    pretraining="none",
+    floor=True,
+    parameters={"seed": Parameter(kind="int", default=0, minimum=0, summary="of the initial weights")},
+)
+
+
+def build(*, seed: int) -> Encoder:
+    """The network with PyTorch's default initialisation; batch-norm statistics are 0 and 1.
+
+    Args:
+        seed: of the stream "init"; other seeds give other, equally untrained, networks.
+    """
+    import torch
+
+    from einthoven.encoders.resnet1d import ResNet18
+    from einthoven.encoders.torch_encoder import ConvolutionalEncoder
+
+    # The CPU generator alone is forked and seeded: the caller's random state, on any device, stays as it was.
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed_for("init", _CARD.name, seed))
+        module = ResNet18()
+    return ConvolutionalEncoder(_CARD, {"seed": seed}, module=module)
+
+
+ENCODER = EncoderEntry(card=_CARD, build=build)

@@ -1,0 +1,201 @@
+"""What every frozen encoder promises, checked once here so that no encoder has to."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from einthoven.foundation.errors import SignalError, UsageError
+from einthoven.foundation.identity import content_key
+from einthoven.signals.preprocessing import Preprocessing
+
+from .card import EncoderCard, ParameterValue
+
+_SHOWN = 5
+
+
+class Frozen:
+    """What encoders of signals and of metadata have in common: a card, parameters, an identity.
+
+    Attributes:
+        protocol_version: raised when the same weights and parameters would give other embeddings than before.
+    """
+
+    protocol_version: ClassVar[int] = 1
+
+    def __init__(self, card: EncoderCard, parameters: Mapping[str, ParameterValue]) -> None:
+        self.card = card
+        self.parameters = dict(parameters)
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in an embedding."""
+        return self.card.dimension
+
+    def fingerprint(self) -> str:
+        """Identity of the encoder (64 hex digits): equal fingerprints give equal embeddings of equal input."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return content_key(
+            {
+                "encoder": self.card.name,
+                "protocol_version": self.protocol_version,
+                "parameters": self.parameters,
+                "weights": self._weights_identity(),
+            }
+        )
+
+    def _weights_identity(self) -> object:
+        """Whatever else decides the embeddings: a digest of the weights, versions of algorithms. JSON-able."""
+        return None
+
+    def _embedded(self, embedding: np.ndarray, count: int) -> np.ndarray:
+        embedding = np.ascontiguousarray(embedding, dtype=np.float32)
+        if embedding.shape != (count, self.dimension):
+            raise UsageError(
+                f"Encoder {self.card.name} gave embeddings of shape {embedding.shape}; its card promises "
+                f"{(count, self.dimension)} for {count} record(s). The encoder or its card is wrong."
+            )
+        return embedding
+
+
+class Encoder(Frozen, ABC):
+    """An encoder of signals: deterministic, in evaluation mode, each record independent of the rest of its batch.
+
+    Subclasses give `_embed`, and `_hidden_states` where their card declares any.
+    """
+
+    def embed(self, x: np.ndarray) -> np.ndarray:
+        """One embedding for each record.
+
+        Args:
+            x: float32 (batch, leads, samples), prepared by a preprocessing of the card.
+
+        Returns:
+            float32 (batch, dimension).
+
+        Raises:
+            SignalError: another shape or dtype, or samples that are not finite; the message names the records.
+        """
+        self._check(x)
+        if len(x) == 0:
+            return np.zeros((0, self.dimension), dtype=np.float32)
+        return self._embedded(self._embed(x), len(x))
+
+    def hidden_states(self, x: np.ndarray) -> list[np.ndarray]:
+        """The tokens after the stem (state 0) and after every block (state i), before any final norm or pooling.
+
+        Args:
+            x: as for `embed`.
+
+        Returns:
+            `card.hidden_states` arrays, float32 (batch, tokens, width); tokens and width may differ between states.
+
+        Raises:
+            UsageError: the encoder has no hidden states.
+            SignalError: as for `embed`.
+        """
+        if self.card.hidden_states == 0:
+            raise UsageError(
+                f"Encoder {self.card.name} has no hidden states: it computes its {self.dimension} numbers directly "
+                "from the record. Use `embed`."
+            )
+        self._check(x)
+        return self._hidden_states(x)
+
+    @abstractmethod
+    def _embed(self, x: np.ndarray) -> np.ndarray: ...
+
+    def _hidden_states(self, x: np.ndarray) -> list[np.ndarray]:
+        raise NotImplementedError(f"the card of {self.card.name} declares hidden states that it does not compute")
+
+    def check_preprocessing(self, preprocessing: Preprocessing) -> None:
+        """Refuse a preprocessing whose leads, rate or duration no preset of the card has.
+
+        Raises:
+            UsageError: with what the presets expect.
+        """
+        found = (preprocessing.leads, preprocessing.rate, preprocessing.seconds)
+        if found not in [(p.leads, p.rate, p.seconds) for p in self.card.preprocessings.values()]:
+            raise UsageError(
+                f"Encoder {self.card.name} cannot take preprocessing {preprocessing.name!r} "
+                f"({_input_of(preprocessing)}); it expects {self._expected()}."
+            )
+
+    def _check(self, x: np.ndarray) -> None:
+        where = f"Encoder {self.card.name}"
+        if not isinstance(x, np.ndarray) or x.dtype != np.float32:
+            found = x.dtype if isinstance(x, np.ndarray) else type(x).__name__
+            raise SignalError(
+                f"{where} expects a float32 array in the unit its preprocessing gives; found {found}. "
+                "Prepare records with `card.preprocessing().apply(...)`."
+            )
+        if x.ndim != 3 or not any(_fits(x, p) for p in self.card.preprocessings.values()):
+            raise SignalError(
+                f"{where} expects (batch, leads, samples) with {self._expected()}; found shape {x.shape}. "
+                "Prepare records with `card.preprocessing().apply(...)`."
+            )
+        bad = np.flatnonzero(~np.isfinite(x).all(axis=(1, 2)))
+        if len(bad):
+            shown = ", ".join(str(i) for i in bad[:_SHOWN]) + (", ..." if len(bad) > _SHOWN else "")
+            raise SignalError(
+                f"{where} expects finite samples; {len(bad)} of {len(x)} records of the batch hold NaN or infinity "
+                f"(positions {shown}). Exclude them, or repair them before they are prepared."
+            )
+
+    def _expected(self) -> str:
+        return " or ".join(f"{_input_of(p)} ({name})" for name, p in self.card.preprocessings.items())
+
+
+class MetadataEncoder(Frozen, ABC):
+    """An encoder of what is known about a record beside its signal.
+
+    Attributes:
+        columns: the columns of a cohort's records it reads.
+    """
+
+    columns: ClassVar[tuple[str, ...]]
+
+    def embed_metadata(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
+        """One embedding for each record.
+
+        Args:
+            columns: column name -> values, one a record; more columns than it reads are fine.
+
+        Returns:
+            float32 (records, dimension).
+
+        Raises:
+            UsageError: a column is missing, or columns differ in length.
+            DataError: a value the encoder cannot read.
+        """
+        missing = [name for name in self.columns if name not in columns]
+        if missing:
+            raise UsageError(
+                f"Encoder {self.card.name} reads the columns {', '.join(self.columns)}; {', '.join(missing)} not found "
+                f"among {', '.join(columns) or '(none)'}."
+            )
+        read = {name: np.asarray(columns[name]) for name in self.columns}
+        lengths = {name: len(values) for name, values in read.items()}
+        if len(set(lengths.values())) > 1:
+            raise UsageError(f"Encoder {self.card.name} needs columns of equal length; found {lengths}.")
+        return self._embedded(self._embed_metadata(read), next(iter(lengths.values())))
+
+    @abstractmethod
+    def _embed_metadata(self, columns: Mapping[str, np.ndarray]) -> np.ndarray: ...
+
+
+def _fits(x: np.ndarray, preprocessing: Preprocessing) -> bool:
+    samples = preprocessing.samples
+    return x.shape[1] == len(preprocessing.leads) and (x.shape[2] == samples or (samples is None and x.shape[2] > 0))
+
+
+def _input_of(preprocessing: Preprocessing) -> str:
+    length = "any number of" if preprocessing.samples is None else str(preprocessing.samples)
+    return f"{len(preprocessing.leads)} leads x {length} samples at {preprocessing.rate:g} Hz"

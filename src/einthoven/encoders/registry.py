@@ -1,0 +1,52 @@
+"""All registered encoders, and how one is built by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from einthoven.foundation.registry import Registry
+
+from .card import EncoderCard
+from .contract import Encoder, MetadataEncoder
+
+
+@dataclass(frozen=True)
+class EncoderEntry:
+    """An encoder before it is built.
+
+    Attributes:
+        build: takes every parameter of the card by keyword; imports what it needs when it is called.
+    """
+
+    card: EncoderCard
+    build: Callable[..., Encoder | MetadataEncoder]
+
+    @property
+    def name(self) -> str:
+        """The name on its card."""
+        return self.card.name
+
+
+ENCODERS: Registry[EncoderEntry] = Registry(
+    "encoder", package="einthoven.encoders.catalogue", attribute="ENCODER", expected=EncoderEntry
+)
+
+
+def build_encoder(name: str, /, **parameters: object) -> Encoder | MetadataEncoder:
+    """A frozen encoder, ready to embed.
+
+    Args:
+        name: a registered encoder.
+        parameters: values for the parameters on its card; the others keep their defaults.
+
+    Raises:
+        UnknownNameError: no encoder, or no parameter, has that name.
+        UsageError: a value of the wrong type or out of range.
+
+    Example:
+        >>> build_encoder("age-sex").dimension
+        6
+    """
+    entry = ENCODERS.get(name)
+    return entry.build(**entry.card.check_parameters(parameters))
