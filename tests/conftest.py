@@ -45,7 +45,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class PtbxlFolder:
     """A small source folder in the layout of PTB-XL, written by the test, to be broken by the test.
 
-    Twenty patients with two records each, two patients in each of the ten folds. Signals are smooth, in mV, and differ by record.
+    Twenty patients with two records each, two patients in each of the ten folds. Signals are smooth, in mV, and differ
+    by record.
     """
 
     def __init__(self, path: Path, *, rate: int = 100) -> None:

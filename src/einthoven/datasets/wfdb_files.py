@@ -54,7 +54,7 @@ def read_wfdb(stem: Path, *, record_id: str, patient_id: str) -> Record:
             "multi-segment and empty records are not supported."
         )
     # A success is checked as well: wfdb pads some files that are too short.
-    header = cast(Any, header)  # wfdb types every field as optional; a record that was read has them
+    header = cast("Any", header)  # wfdb types every field as optional; a record that was read has them
     _check_signal_files(stem, header, where)
     digital = np.asarray(header.d_signal).T
     _check_sums(digital, header, where)

@@ -1,0 +1,210 @@
+"""`einthoven datasets ...`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .output import counting, say, show_json, show_table
+
+app = typer.Typer(help="Datasets and prepared cohorts.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("list")
+def list_datasets(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """Registered datasets, and the cohorts prepared from them."""
+    from einthoven.datasets.cohort import Cohort, prepared_cohorts
+    from einthoven.datasets.registry import DATASETS
+
+    cohorts = [Cohort.open(name).manifest for name in prepared_cohorts()]
+    if json:
+        show_json(
+            {
+                "datasets": [entry.card.model_dump(mode="json") for entry in DATASETS],
+                "cohorts": [m.model_dump(mode="json", include=_COHORT_FIELDS) for m in cohorts],
+            }
+        )
+        return
+    show_table(
+        ("dataset", "version", "rates (Hz)", "tasks", "access", "licence"),
+        [
+            (
+                d.name,
+                d.card.version,
+                ", ".join(f"{r:g}" for r in d.card.rates),
+                ", ".join(d.card.tasks),
+                d.card.access,
+                d.card.licence,
+            )
+            for d in DATASETS
+        ],
+        title="Registered datasets",
+    )
+    if cohorts:
+        show_table(
+            ("cohort", "dataset", "records", "patients", "rate (Hz)", "fingerprint"),
+            [(m.name, m.dataset, _present(m), m.patients, f"{m.rate:g}", m.fingerprint[:12]) for m in cohorts],
+            title="Prepared cohorts",
+        )
+    else:
+        say("No cohort is prepared yet; make one with `einthoven datasets prepare`.")
+
+
+_COHORT_FIELDS = {
+    "name",
+    "dataset",
+    "dataset_version",
+    "records",
+    "promised_records",
+    "patients",
+    "rate",
+    "fingerprint",
+}
+
+
+def _present(manifest) -> str:
+    if manifest.records == manifest.promised_records:
+        return f"{manifest.records:,}"
+    return f"{manifest.records:,} of {manifest.promised_records:,}"
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A registered dataset or a prepared cohort.")],
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """The card of a dataset, or what a prepared cohort holds."""
+    from einthoven.datasets.cohort import Cohort, prepared_cohorts
+    from einthoven.datasets.registry import DATASETS
+    from einthoven.foundation.errors import unknown_name
+
+    if name in DATASETS.names():
+        card = DATASETS.get(name).card
+        if json:
+            show_json(card.model_dump(mode="json"))
+            return
+        rows = [(field, _text(value)) for field, value in card.model_dump(mode="json").items()]
+        show_table(("field", name), rows)
+        return
+    if name not in prepared_cohorts():
+        raise unknown_name("dataset or cohort", name, [*DATASETS.names(), *prepared_cohorts()])
+    manifest = Cohort.open(name).manifest
+    if json:
+        show_json(manifest.model_dump(mode="json"))
+        return
+    fields = {"dataset", "dataset_version", "licence", "rate", "leads", "patients", "fingerprint", "created", "notes"}
+    rows = [("records", _present(manifest)), ("left out", _text(manifest.excluded.counts))]
+    rows += [(key, _text(value)) for key, value in manifest.model_dump(mode="json", include=fields).items()]
+    show_table(("field", name), rows)
+    show_table(
+        ("task", "label", "train", "val", "test"),
+        [
+            (task, label, *(coverage.positives_present[split].get(label, 0) for split in ("train", "val", "test")))
+            for task, coverage in manifest.tasks.items()
+            for label in coverage.labels
+        ],
+        title="Positive records by label and split",
+    )
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{key}: {item}" for key, item in value.items()) or "-"
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item) for item in value) or "-"
+    return str(value)
+
+
+@app.command()
+def prepare(
+    dataset: Annotated[str, typer.Argument(help="A registered dataset; see `einthoven datasets list`.")],
+    source: Annotated[Path | None, typer.Option(help="Folder the dataset's files lie in.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Sampling rate of the files to take, Hz.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the cohort; default DATASET-RATEhz.")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", help="KEY=INTEGER, such as records=500 for the phantom; repeatable.")
+    ] = None,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Go on without records whose files do not exist; reports say so.")
+    ] = False,
+    bad_records: Annotated[
+        str, typer.Option(help="Corrupt or impossible records: 'refuse' stops, 'exclude' leaves them out and says so.")
+    ] = "refuse",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace another cohort of the same name.")] = False,
+) -> None:
+    """Read a dataset once and store it as a cohort under $EINTHOVEN_HOME."""
+    from typing import Literal, cast
+
+    from einthoven.datasets.building import prepare as prepare_cohort
+    from einthoven.foundation.errors import UsageError
+
+    if bad_records not in ("refuse", "exclude"):
+        raise UsageError(f"--bad-records {bad_records!r}: expected 'refuse' or 'exclude'.")
+    with counting(f"preparing {dataset}") as progress:
+        cohort = prepare_cohort(
+            dataset,
+            source,
+            rate=rate,
+            name=name,
+            options=dict(_integer(text) for text in option or []),
+            allow_missing=allow_missing,
+            bad_records=cast("Literal['refuse', 'exclude']", bad_records),
+            replace=replace,
+            progress=progress,
+        )
+    manifest = cohort.manifest
+    typer.echo(f"{cohort.name}: {_present(manifest)} records of {manifest.patients:,} patients in {cohort.path}")
+    for reason, count in manifest.excluded.counts.items():
+        first = ", ".join(manifest.excluded.first[reason])
+        say(f"warning: {count:,} records left out ({reason}); first: {first}")
+
+
+def _integer(text: str) -> tuple[str, int]:
+    from einthoven.foundation.errors import UsageError
+
+    key, _separator, value = text.partition("=")
+    try:
+        return key.strip(), int(value)
+    except ValueError:
+        raise UsageError(f"--option {text!r}: expected KEY=INTEGER, such as records=500.") from None
+
+
+@app.command()
+def check(cohort: Annotated[str, typer.Argument(help="A prepared cohort.")]) -> None:
+    """Compute a cohort's fingerprint again from its files, and compare."""
+    from einthoven.datasets.cohort import Cohort
+
+    opened = Cohort.open(cohort)
+    opened.verify()
+    typer.echo(f"{opened.name}: {len(opened):,} records, fingerprint {opened.fingerprint} holds")
+
+
+@app.command()
+def draw(
+    cohort: Annotated[str, typer.Argument(help="A prepared cohort.")],
+    record: Annotated[str | None, typer.Argument(help="A record id; default the first.")] = None,
+    out: Annotated[Path, typer.Option(help="File to write, .svg or .png.")] = Path("ecg.svg"),
+) -> None:
+    """Draw one record on ECG paper."""
+    import numpy as np
+
+    from einthoven.datasets.cohort import Cohort
+    from einthoven.foundation.errors import UsageError, unknown_name
+    from einthoven.reports.ecg_paper import ecg_png, ecg_svg
+
+    opened = Cohort.open(cohort)
+    ids = list(opened.record_ids)
+    record = record or str(ids[0])
+    if record not in ids:
+        raise unknown_name("record", record, [str(i) for i in ids[:20]], where=f"cohort {opened.name} (first 20 shown)")
+    signal = opened.signals(np.array([ids.index(record)]))[0]
+    title = f"{opened.manifest.title} record {record}"
+    if out.suffix == ".svg":
+        out.write_text(ecg_svg(signal, opened.rate, leads=opened.leads, title=title), encoding="utf-8")
+    elif out.suffix == ".png":
+        out.write_bytes(ecg_png(signal, opened.rate, leads=opened.leads, title=title))
+    else:
+        raise UsageError(f"--out {out}: the file must end in .svg or .png.")
+    typer.echo(str(out))

@@ -1,0 +1,56 @@
+"""`einthoven`: the entry point, its exit codes, and what every command shares.
+
+Exit codes: 0 ok, 1 the work failed, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from einthoven.foundation.errors import EinthovenError
+from einthoven.version import VERSION
+
+from . import datasets, encoders, studies
+from .output import fail
+
+app = typer.Typer(
+    name="einthoven",
+    help="A benchmark for ECG models: exact, nothing lost, every number re-computable.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(datasets.app, name="datasets")
+app.add_typer(encoders.app, name="encoders")
+studies.register(app)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"einthoven {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+def main() -> None:
+    """Run the command line; turns expected errors into a message and an exit code."""
+    try:
+        app()
+    except EinthovenError as error:
+        fail(error)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("Interrupted. Finished work is kept; the same command goes on from it.", err=True)
+        sys.exit(130)

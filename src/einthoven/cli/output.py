@@ -1,0 +1,132 @@
+"""What commands write: tables for people, JSON for programs, progress on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from einthoven.studies.cells import Cell
+    from einthoven.studies.work import Outcome
+
+
+def fail(error: BaseException) -> None:
+    """Write an error and its notes to standard error."""
+    typer.echo(f"error: {error}", err=True)
+    for note in getattr(error, "__notes__", []):
+        typer.echo(f"  {note}", err=True)
+
+
+def say(text: str) -> None:
+    """One line on standard error, for what is going on; standard output is for results."""
+    typer.echo(text, err=True)
+
+
+def show_json(value: Any) -> None:
+    """A value as JSON on standard output."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
+    """A table on standard output."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title or None, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(str(cell) for cell in row))
+    Console().print(table)
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar over a known number of things; plain lines where standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield _plain_counter(what)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _plain_counter(what: str) -> Callable[[int, int], None]:
+    started = time.monotonic()
+    last = [0.0]
+
+    def tell(done: int, total: int) -> None:
+        now = time.monotonic()
+        if now - last[0] < 5 and done < total:
+            return
+        last[0] = now
+        left = (now - started) / max(done, 1) * (total - done)
+        say(f"{what}: {done} of {total}" + (f", about {_duration(left)} left" if done < total else ""))
+
+    return tell
+
+
+class CellProgress:
+    """Tells how far a study is: a bar on a terminal, one line a cell elsewhere."""
+
+    def __init__(self) -> None:
+        self._total = 0
+        self._left = 0
+        self._count = 0
+        self._started = time.monotonic()
+        self._bar: Any = None
+        self._task: Any = None
+
+    def __enter__(self) -> CellProgress:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True))
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def started(self, cells: int, reused: int) -> None:
+        """The run begins."""
+        self._total, self._left, self._started = cells, cells - reused, time.monotonic()
+        if reused:
+            say(f"{reused} of {cells} cells were finished before and are kept.")
+        if self._bar is not None:
+            self._task = self._bar.add_task("cells", total=cells, completed=reused)
+
+    def finished(self, cell: Cell, outcome: Outcome) -> None:
+        """A cell has ended."""
+        self._count += 1
+        self._left -= 1
+        word = "done" if outcome.message is None else "FAILED"
+        if self._bar is not None:
+            self._bar.update(self._task, advance=1, description=cell.title[:40])
+            if outcome.message is not None:
+                self._bar.console.print(f"FAILED {cell.title}: {outcome.message}", markup=False)
+            return
+        left = (time.monotonic() - self._started) / self._count * self._left
+        rest = f", about {_duration(left)} left" if self._left else ""
+        say(f"[{self._total - self._left}/{self._total}] {word} {cell.title} ({outcome.seconds:.1f} s){rest}")
+        if outcome.message is not None:
+            say(f"  {outcome.message}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

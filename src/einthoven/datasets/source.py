@@ -1,0 +1,120 @@
+"""A dataset's source folder, looked through before anything is written: what is promised, what is there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any
+
+from einthoven.foundation.errors import DataError, UsageError, unknown_name
+from einthoven.foundation.identity import content_key, sha256_file
+
+from .dataset import Dataset, Scan, SourceRecord
+from .splits import check_patients
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset read down to its metadata, and which of its records have their files.
+
+    Attributes:
+        folder: of the files; None for a dataset that is made, not read.
+        present: positions in `scan.records` of records whose files exist.
+        missing: positions of the others.
+    """
+
+    dataset: Dataset
+    scan: Scan
+    folder: Path | None
+    present: tuple[int, ...]
+    missing: tuple[int, ...]
+
+    def path(self, file: str) -> Path:
+        """Where a file of the dataset lies."""
+        if self.folder is None:
+            raise UsageError(f"{self.dataset.name} is made, not read; it has no file {file}.")
+        return self.folder / file
+
+    def first_missing(self, record: SourceRecord) -> str:
+        """The first file of a record that does not exist."""
+        return next((file for file in record.files if not self.path(file).is_file()), "")
+
+    def request(self) -> dict[str, Any]:
+        """What decides the content of a cohort made from here, as far as it is known without reading signals."""
+        sizes = [
+            [file, self.path(file).stat().st_size] for index in self.present for file in self.scan.records[index].files
+        ]
+        return {
+            "dataset": self.dataset.name,
+            "version": self.dataset.card.version,
+            "rate": self.scan.rate,
+            "rules": dict(self.scan.rules),
+            "metadata": {file: sha256_file(self.path(file)) for file in self.scan.source_files},
+            "files": content_key(sizes),
+            "records": len(self.present),
+        }
+
+
+def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: Mapping[str, int]) -> Source:
+    """Read a dataset's metadata, check what must hold before it can be a cohort, and look for its files.
+
+    Args:
+        folder: of the files, or None for a dataset that is made.
+        rate: sampling rate of the files to take, Hz.
+        options: of the dataset's scan; those that are not given have their defaults.
+
+    Raises:
+        UsageError: a folder that does not exist, or an option the dataset does not have.
+        DataError: metadata that contradict themselves, record ids that occur twice, a patient in two splits, or a file
+            outside the folder.
+    """
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"The source {folder} is not a folder.")
+    where = f"dataset {dataset.name}"
+    for option in options:
+        if option not in dataset.options:
+            raise unknown_name("option", option, dataset.options, where=where)
+    scan = dataset.scan(folder, rate, {**dataset.options, **options})
+    _check_ids(scan, where)
+    patients = {record.record_id: record.patient_id for record in scan.records}
+    for rule, split in scan.splits.items():
+        check_patients(patients, split, rule=rule, where=where)
+    present: list[int] = []
+    missing: list[int] = []
+    for index, record in enumerate(scan.records):
+        for file in record.files:
+            # By name only: a link inside the source folder is its owner's business.
+            if PurePath(file).is_absolute() or ".." in PurePath(file).parts:
+                raise DataError(f"Record {record.record_id} names the file {file!r}, which is outside {folder}.")
+        whole = folder is None or all((folder / file).is_file() for file in record.files)
+        (present if whole else missing).append(index)
+    return Source(dataset=dataset, scan=scan, folder=folder, present=tuple(present), missing=tuple(missing))
+
+
+def check_complete(source: Source, *, allow_missing: bool) -> None:
+    """Refuse a source that lacks signal files, unless that is allowed and at least one record has them.
+
+    Raises:
+        DataError: with how many records lack files, and the first ten.
+    """
+    records, missing = source.scan.records, source.missing
+    if missing and not allow_missing:
+        first = [source.first_missing(records[index]) for index in missing[:10]]
+        raise DataError(
+            f"{len(missing)} of {len(records)} records have no signal file under {source.folder}. First {len(first)}: "
+            f"{', '.join(first)}. Download them, or prepare the rest with --allow-missing (the manifest and every "
+            "report will then say what is missing)."
+        )
+    if not source.present:
+        raise DataError(f"None of the {len(records)} records of {source.dataset.name} has files in {source.folder}.")
+
+
+def _check_ids(scan: Scan, where: str) -> None:
+    repeated = [record_id for record_id, count in Counter(r.record_id for r in scan.records).items() if count > 1]
+    if repeated:
+        raise DataError(
+            f"{len(repeated)} record id(s) of {where} occur more than once, so labels and signals cannot be matched. "
+            f"First: {', '.join(repeated[:10])}. Remove the repeated rows from the metadata."
+        )

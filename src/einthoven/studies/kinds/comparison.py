@@ -1,0 +1,225 @@
+"""Kind `comparison`: every encoder on one task, over the same draws of the test patients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from einthoven.foundation.errors import DataError
+from einthoven.foundation.seeds import seed_for
+from einthoven.metrics.discrimination import auroc, average_precision
+from einthoven.statistics.bootstrap import bootstrap_discrimination
+from einthoven.statistics.intervals import Interval, paired_difference, percentile_interval
+from einthoven.statistics.macro import judge_labels, macro_average, macro_draws
+from einthoven.statistics.resampling import draw_counts
+from einthoven.studies.cells import Cell
+from einthoven.studies.ledger import Ledger
+from einthoven.studies.results import (
+    METRICS,
+    ComparisonResult,
+    Difference,
+    Estimate,
+    LabelScores,
+    MacroScores,
+    Metric,
+    ProbeResult,
+)
+
+from .output import Context, Output
+
+VERSION = 1
+_METRIC = {"auroc": auroc, "average_precision": average_precision}
+
+
+@dataclass(frozen=True)
+class _Predictions:
+    """Test predictions of all encoders on the same records: targets (n, L), logits (E, n, L), patients (n,)."""
+
+    targets: np.ndarray
+    logits: np.ndarray
+    record_ids: np.ndarray
+    patient_ids: np.ndarray
+    labels: tuple[str, ...]
+    reasons: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """One metric: points (E, L) and draws (B, E, L); NaN where undefined."""
+
+    points: np.ndarray
+    draws: np.ndarray
+
+
+def run(cell: Cell, context: Context) -> Output:
+    """Point estimates, intervals and paired differences, for each label and for the mean over the judged ones."""
+    spec, bootstrap = cell.spec, cell.spec["bootstrap"]
+    encoders: list[str] = list(spec["encoders"])
+    found = _predictions(context.ledger, cell.needs)
+    units = found.patient_ids if bootstrap["unit"] == "patient" else found.record_ids
+    counts = draw_counts(units, draws=bootstrap["draws"], seed=seed_for("bootstrap", spec["seed"]))
+    minimum = spec["support"]["minimum_positives"]
+    support = judge_labels(found.targets, minimum_positives=minimum, minimum_negatives=minimum)
+    reasons = tuple(probe or few for probe, few in zip(found.reasons, support.reasons, strict=True))
+    judged = np.array([reason is None for reason in reasons], dtype=bool)
+    scores = _scores(found, counts)
+    confidence = bootstrap["confidence"]
+
+    result = ComparisonResult(
+        task=spec["task"],
+        encoders=tuple(encoders),
+        records=len(found.targets),
+        units=len(set(units)),
+        unit=bootstrap["unit"],
+        draws=len(counts),
+        confidence=confidence,
+        minimum_positives=minimum,
+        macro=_macro(scores, found.labels, judged, encoders, confidence),
+        labels=tuple(
+            LabelScores(
+                label=label,
+                positives=int(support.positives[index]),
+                negatives=int(support.negatives[index]),
+                judged=bool(judged[index]),
+                reason=reasons[index],
+                auroc=_estimates(scores["auroc"], index, reasons[index], confidence),
+                average_precision=_estimates(scores["average_precision"], index, reasons[index], confidence),
+                best={m: _best(scores[m].points[:, index], encoders) if judged[index] else None for m in METRICS},
+                against_best={
+                    m: _against_best(scores[m].points[:, index], scores[m].draws[:, :, index], encoders, confidence)
+                    if judged[index]
+                    else ()
+                    for m in METRICS
+                },
+            )
+            for index, label in enumerate(found.labels)
+        ),
+    )
+    return Output(result, arrays={"draws": {metric: scores[metric].draws for metric in METRICS}})
+
+
+def _predictions(ledger: Ledger, probes: Sequence[str]) -> _Predictions:
+    results = [ledger.result(key, ProbeResult) for key in probes]
+    labels = tuple(probed.label for probed in results[0].labels)
+    tables = []
+    for key in probes:
+        table = ledger.table(key, "predictions")
+        tables.append(table.filter(table["split"] == "test"))
+    first = tables[0]
+    if not len(first):
+        raise DataError(f"Task {results[0].task} has no test record, so nothing can be compared.")
+    for result, table in zip(results, tables, strict=True):
+        # Pairing is by position, so the same records and labels must stand in the same rows for every encoder.
+        if not first.select("record_id", "label", "target").equals(table.select("record_id", "label", "target")):
+            raise DataError(
+                f"The predictions of {result.encoder} on {result.task} are of other records than the first."
+            )
+    shape = (-1, len(labels))
+    return _Predictions(
+        targets=first["target"].to_numpy().reshape(shape),
+        logits=np.stack([table["logit"].to_numpy().reshape(shape) for table in tables]),
+        record_ids=first["record_id"].to_numpy().reshape(shape)[:, 0],
+        patient_ids=first["patient_id"].to_numpy().reshape(shape)[:, 0],
+        labels=labels,
+        reasons=tuple(
+            next((r.labels[i].reason for r in results if r.labels[i].reason is not None), None)
+            for i in range(len(labels))
+        ),
+    )
+
+
+def _scores(found: _Predictions, counts: np.ndarray) -> dict[Metric, _Scores]:
+    encoders, _, labels = found.logits.shape
+    defined = np.array([reason is None for reason in found.reasons], dtype=bool)
+    draws = {metric: np.full((len(counts), encoders, labels), np.nan) for metric in METRICS}
+    points = {metric: np.full((encoders, labels), np.nan) for metric in METRICS}
+    if defined.any():
+        # Cells run side by side, one core each; the kernel's own threads would only compete with them.
+        drawn = bootstrap_discrimination(
+            found.targets[:, defined], found.logits[:, :, defined], counts=counts, threads=1
+        )
+        draws["auroc"][:, :, defined] = drawn.auroc
+        draws["average_precision"][:, :, defined] = drawn.average_precision
+        for metric, function in _METRIC.items():
+            for encoder in range(encoders):
+                for label in np.flatnonzero(defined):
+                    points[metric][encoder, label] = function(found.targets[:, label], found.logits[encoder, :, label])
+    return {metric: _Scores(points=points[metric], draws=draws[metric]) for metric in METRICS}
+
+
+def _macro(
+    scores: dict[Metric, _Scores], labels: tuple[str, ...], judged: np.ndarray, encoders: list[str], confidence: float
+) -> MacroScores:
+    estimates: dict[Metric, tuple[Estimate, ...]] = {}
+    differences: dict[Metric, tuple[Difference, ...]] = {}
+    for metric, found in scores.items():
+        averages = [macro_average(points, judged=judged, names=labels) for points in found.points]
+        draws = macro_draws(found.draws, judged=judged)
+        points = np.array([average.value for average in averages])
+        estimates[metric] = tuple(
+            _estimate(percentile_interval(average.value, draws[:, index], confidence=confidence), average.reason)
+            for index, average in enumerate(averages)
+        )
+        differences[metric] = tuple(
+            _difference(encoders, a, b, points, draws, confidence)
+            for a in range(len(encoders))
+            for b in range(a + 1, len(encoders))
+        )
+    return MacroScores(
+        labels=tuple(label for label, hit in zip(labels, judged, strict=True) if hit),
+        of=len(labels),
+        auroc=estimates["auroc"],
+        average_precision=estimates["average_precision"],
+        differences=differences,
+    )
+
+
+def _estimates(found: _Scores, label: int, reason: str | None, confidence: float) -> tuple[Estimate, ...]:
+    return tuple(
+        _estimate(percentile_interval(point, found.draws[:, encoder, label], confidence=confidence), reason)
+        for encoder, point in enumerate(found.points[:, label].tolist())
+    )
+
+
+def _best(points: np.ndarray, encoders: list[str]) -> str | None:
+    return None if np.isnan(points).any() else encoders[int(points.argmax())]
+
+
+def _against_best(
+    points: np.ndarray, draws: np.ndarray, encoders: list[str], confidence: float
+) -> tuple[Difference, ...]:
+    if np.isnan(points).any():
+        return ()
+    best = int(points.argmax())
+    return tuple(
+        _difference(encoders, best, other, points, draws, confidence) for other in range(len(encoders)) if other != best
+    )
+
+
+def _difference(
+    encoders: list[str], a: int, b: int, points: np.ndarray, draws: np.ndarray, confidence: float
+) -> Difference:
+    paired = paired_difference(
+        draws[:, a], draws[:, b], point_a=float(points[a]), point_b=float(points[b]), confidence=confidence
+    )
+    return Difference(a=encoders[a], b=encoders[b], estimate=_estimate(paired.interval, None), p=_or_none(paired.p))
+
+
+def _estimate(interval: Interval, reason: str | None) -> Estimate:
+    """An interval as stored. A reason that explains an undefined point goes before the one about its interval."""
+    undefined = interval.reason if not (math.isnan(interval.point) and reason) else reason
+    return Estimate(
+        point=_or_none(interval.point),
+        low=_or_none(interval.low),
+        high=_or_none(interval.high),
+        draws=interval.draws,
+        undefined_draws=interval.undefined_draws,
+        reason=undefined,
+    )
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,94 @@
+"""Kind `probe`: linear probes of one encoder on one task, evaluated once on test."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from einthoven.datasets.cohort import Task
+from einthoven.datasets.dataset import SPLITS
+from einthoven.embeddings.store import open_embeddings
+from einthoven.probing.grid import ProbeGrid
+from einthoven.probing.logistic import Probes, fit_probes
+from einthoven.studies.cells import Cell
+from einthoven.studies.results import EmbeddingResult, ProbedLabel, ProbeResult
+
+from .output import Context, Output, open_cohort
+
+VERSION = 1
+
+
+def run(cell: Cell, context: Context) -> Output:
+    """Fit on train, choose on validation, keep the logits of validation and test and the weights."""
+    cohort = open_cohort(cell)
+    embedded = context.ledger.result(cell.needs[0], EmbeddingResult)
+    embeddings = open_embeddings(embedded.embedding_key).array
+    task = cohort.task(cell.spec["task"])
+    split = cohort.split(cell.spec["split"])[task.rows]
+    part = {name: split == name for name in SPLITS}
+
+    def of(name: str) -> tuple[np.ndarray, np.ndarray]:
+        return np.asarray(embeddings[task.rows[part[name]]]), task.targets[part[name]]
+
+    probes = fit_probes(
+        of("train"), of("val"), grid=ProbeGrid.model_validate(cell.spec["probe"]), progress=context.progress
+    )
+    result = ProbeResult(
+        encoder=embedded.encoder,
+        task=task.name,
+        labels=tuple(_label(index, task, part, probes) for index in range(len(task.labels))),
+        train_records=int(part["train"].sum()),
+        val_records=int(part["val"].sum()),
+        test_records=int(part["test"].sum()),
+    )
+    tables = [_predictions(cohort, task, part[name], name, probes, embeddings) for name in ("val", "test")]
+    weights = {
+        "weights": probes.weights,
+        "intercepts": probes.intercepts,
+        "validation_loss": probes.validation_loss,
+        "chosen": probes.chosen,
+    }
+    return Output(result, arrays={"probe": weights}, tables={"predictions": pl.concat(tables)})
+
+
+def _label(index: int, task: Task, part: dict[str, np.ndarray], probes: Probes) -> ProbedLabel:
+    chosen = int(probes.chosen[index])
+    setting = probes.settings[chosen] if chosen >= 0 else None
+    strengths = sorted({s.C for s in probes.settings})
+    return ProbedLabel(
+        label=task.labels[index],
+        reason=probes.reasons[index],
+        scale=setting.scale if setting else None,
+        C=setting.C if setting else None,
+        class_weight=setting.class_weight if setting else None,
+        validation_loss=float(probes.validation_loss[index, chosen]) if setting else None,
+        at_grid_edge=bool(setting and len(strengths) > 1 and setting.C in (strengths[0], strengths[-1])),
+        unconverged_settings=int((~probes.converged[index]).sum()) if setting else 0,
+        train_positives=int(task.targets[part["train"], index].sum()),
+        val_positives=int(task.targets[part["val"], index].sum()),
+        test_positives=int(task.targets[part["test"], index].sum()),
+    )
+
+
+def _predictions(cohort, task: Task, where: np.ndarray, split: str, probes: Probes, embeddings) -> pl.DataFrame:
+    rows = task.rows[where]
+    logits = probes.logits(np.asarray(embeddings[rows]))
+    labels = len(task.labels)
+    return pl.DataFrame(
+        {
+            "record_id": np.repeat(cohort.record_ids[rows], labels),
+            "patient_id": np.repeat(cohort.patient_ids[rows], labels),
+            "split": [split] * (len(rows) * labels),
+            "label": list(task.labels) * len(rows),
+            "target": task.targets[where].reshape(-1),
+            "logit": logits.reshape(-1),
+        },
+        schema={
+            "record_id": pl.String,
+            "patient_id": pl.String,
+            "split": pl.String,
+            "label": pl.String,
+            "target": pl.UInt8,
+            "logit": pl.Float32,
+        },
+    )

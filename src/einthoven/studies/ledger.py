@@ -1,0 +1,139 @@
+"""The ledger: a folder of finished cells. A cell is there whole, under its key, or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+from pydantic import BaseModel, ValidationError
+
+from einthoven.foundation.errors import DataError
+from einthoven.foundation.identity import canonical_json, sha256_array, sha256_columns, sha256_file
+from einthoven.foundation.publishing import exclusive, publish_folder, read_json, write_json
+
+from .cells import Cell
+
+R = TypeVar("R", bound=BaseModel)
+_TRANSIENT = ("provenance.json",)
+
+
+class Ledger:
+    """Finished (`cells/<key>/`) and failed (`failures/<key>.json`) cells of a study's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._cells = folder / "cells"
+        self._failures = folder / "failures"
+
+    def has(self, key: str) -> bool:
+        """Whether the cell is finished."""
+        return (self._cells / key / "result.json").is_file()
+
+    def path(self, key: str) -> Path:
+        """The folder of a finished cell."""
+        return self._cells / key
+
+    def publish(
+        self,
+        cell: Cell,
+        result: BaseModel,
+        provenance: dict[str, Any],
+        *,
+        arrays: dict[str, dict[str, np.ndarray]] | None = None,
+        tables: dict[str, pl.DataFrame] | None = None,
+    ) -> None:
+        """Store a finished cell by one rename, and forget an earlier failure of it.
+
+        Args:
+            arrays: file stem -> named arrays, written as .npz.
+            tables: file stem -> table, written as .parquet.
+        """
+        key = cell.key
+        final = self._cells / key
+        with exclusive(final, wait_seconds=60, doing="storing the cell"):
+            if self.has(key):
+                return
+            with publish_folder(final) as work:
+                write_json(work / "spec.json", json.loads(canonical_json(cell.identity())))
+                for stem, values in (arrays or {}).items():
+                    np.savez_compressed(work / f"{stem}.npz", allow_pickle=False, **values)  # type: ignore[arg-type]  # numpy's stub takes ** for allow_pickle
+                for stem, table in (tables or {}).items():
+                    table.write_parquet(work / f"{stem}.parquet")
+                write_json(work / "provenance.json", provenance)
+                write_json(work / "result.json", result.model_dump(mode="json"))
+        (self._failures / f"{key}.json").unlink(missing_ok=True)
+
+    def result(self, key: str, expected: type[R]) -> R:
+        """The typed result of a finished cell.
+
+        Raises:
+            DataError: it is not finished, or its result is of another schema.
+        """
+        file = self._cells / key / "result.json"
+        if not file.is_file():
+            raise DataError(f"Cell {key[:12]} is not finished in {self.folder}; run the study to complete it.")
+        try:
+            return expected.model_validate_json(file.read_text(encoding="utf-8"))
+        except ValidationError as error:
+            raise DataError(f"{file} is not a result of kind {expected.__name__}: {error}") from None
+
+    def arrays(self, key: str, stem: str) -> dict[str, np.ndarray]:
+        """Named arrays of a finished cell."""
+        with np.load(self._cells / key / f"{stem}.npz", allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+
+    def table(self, key: str, stem: str) -> pl.DataFrame:
+        """A table of a finished cell."""
+        return pl.read_parquet(self._cells / key / f"{stem}.parquet")
+
+    def provenance(self, key: str) -> dict[str, Any]:
+        """How a finished cell came about."""
+        return read_json(self._cells / key / "provenance.json")
+
+    def record_failure(self, cell: Cell, message: str, detail: str) -> None:
+        """Note that a cell failed; it is not finished and will be tried again."""
+        write_json(
+            self._failures / f"{cell.key}.json",
+            {"key": cell.key, "title": cell.title, "message": message, "detail": detail},
+        )
+
+    def failures(self) -> dict[str, dict[str, Any]]:
+        """Key -> what was noted of each failed cell that has not been finished since."""
+        notes = {file.stem: read_json(file) for file in sorted(self._failures.glob("*.json"))}
+        return {key: note for key, note in notes.items() if not self.has(key)}
+
+    def clear_unfinished(self) -> None:
+        """Remove what killed processes left behind; call while no other process works on the study."""
+        for stale in self._cells.glob(".unfinished-*"):
+            shutil.rmtree(stale, ignore_errors=True)
+        for lock in self._cells.glob(".*.lock"):
+            lock.unlink(missing_ok=True)
+
+    def digest(self, keys: Iterable[str]) -> str:
+        """One sha256 over the finished cells among `keys`: equal if and only if all their content is equal.
+
+        Times and machines (`provenance.json`) do not count. Tables and arrays count by content, since the bytes of a
+        parquet or npz file depend on the library that wrote it.
+        """
+        total = hashlib.sha256()
+        for key in sorted(key for key in keys if self.has(key)):
+            total.update(key.encode())
+            for file in sorted(self.path(key).iterdir()):
+                if file.name not in _TRANSIENT:
+                    total.update(f"{file.name}:{_content_digest(file)}".encode())
+        return total.hexdigest()
+
+
+def _content_digest(file: Path) -> str:
+    if file.suffix == ".parquet":
+        return sha256_columns(pl.read_parquet(file).to_dict(as_series=False))
+    if file.suffix == ".npz":
+        with np.load(file, allow_pickle=False) as stored:
+            return "".join(name + sha256_array(stored[name]) for name in sorted(stored.files))
+    return sha256_file(file)

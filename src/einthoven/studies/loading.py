@@ -1,0 +1,81 @@
+"""From a preset's name or a YAML file, and what the command line changes, to a checked specification."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from einthoven.foundation.errors import UsageError, unknown_name
+
+from .spec import RepresentationsSpec, parse_spec
+
+
+def preset_names() -> list[str]:
+    """Names of the studies that come with the package."""
+    folder = resources.files("einthoven.studies.presets")
+    return sorted(file.name.removesuffix(".yaml") for file in folder.iterdir() if file.name.endswith(".yaml"))
+
+
+def load_spec(study: str | Path, *, changes: dict[str, Any] | None = None) -> RepresentationsSpec:
+    """Read and check a study.
+
+    Args:
+        study: a preset's name, or a path ending in .yaml or .yml.
+        changes: dotted key -> value, put over what the file says ("bootstrap.draws": 200).
+
+    Raises:
+        UsageError: no such preset or file, broken YAML, or an invalid study; the message names the key.
+    """
+    values, where = _read(study)
+    for key, value in (changes or {}).items():
+        _put(values, key, value)
+    return parse_spec(values, where=where)
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """One `key=value` of the command line; the value is read as YAML.
+
+    Example:
+        >>> parse_setting("bootstrap.draws=200")
+        ('bootstrap.draws', 200)
+    """
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise UsageError(f"--set {text!r}: expected key=value, such as bootstrap.draws=200.")
+    try:
+        return key.strip(), yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise UsageError(f"--set {text!r}: the value is not valid YAML ({error}).") from None
+
+
+def _read(study: str | Path) -> tuple[Any, str]:
+    path = Path(study)
+    if path.suffix in (".yaml", ".yml"):
+        if not path.is_file():
+            raise UsageError(f"There is no study file {path}. Presets: {', '.join(preset_names())}.")
+        text, where = path.read_text(encoding="utf-8"), str(path)
+    else:
+        if str(study) not in preset_names():
+            error = unknown_name("study", str(study), preset_names())
+            error.add_note("A study is a preset's name or a file ending in .yaml.")
+            raise error
+        text = (resources.files("einthoven.studies.presets") / f"{study}.yaml").read_text(encoding="utf-8")
+        where = f"preset {study}"
+    try:
+        return yaml.safe_load(text), where
+    except yaml.YAMLError as error:
+        raise UsageError(f"{where} is not valid YAML: {error}") from None
+
+
+def _put(values: Any, key: str, value: Any) -> None:
+    *parents, last = key.split(".")
+    for parent in parents:
+        if not isinstance(values, dict):
+            break
+        values = values.setdefault(parent, {})
+    if not isinstance(values, dict):
+        raise UsageError(f"Cannot set {key!r}: {'.'.join(parents)} is not a group of keys.")
+    values[last] = value

@@ -1,0 +1,269 @@
+"""Running: nothing lost, nothing done twice, nothing half-done taken for done."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import pytest
+
+from einthoven.datasets.building import prepare
+from einthoven.foundation.errors import DataError, UnknownNameError, UsageError
+from einthoven.foundation.publishing import BusyError, exclusive
+from einthoven.studies.cells import Cell
+from einthoven.studies.executors.local import LocalExecutor
+from einthoven.studies.ledger import Ledger
+from einthoven.studies.plan import Plan, plan_representations
+from einthoven.studies.results import ComparisonResult, ProbeResult
+from einthoven.studies.running import read_plan, run_plan
+from einthoven.studies.spec import RepresentationsSpec, parse_spec
+from einthoven.studies.work import Outcome, run_cell
+
+
+class InlineExecutor:
+    """Runs cells in this process, one at a time, and remembers which."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def submit(self, cell: Cell, folder: Path) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
+        self.ran.append(cell.title)
+        future.set_result(run_cell(cell, folder))
+        return future
+
+    def restart(self) -> None:
+        raise AssertionError
+
+
+@pytest.fixture
+def spec(ptbxl, home) -> RepresentationsSpec:
+    prepare("ptbxl", ptbxl.path)
+    values = {
+        "name": "small",
+        "cohort": "ptbxl-100hz",
+        "tasks": ["super", "rhythm"],
+        "encoders": ["age-sex", "rr-features"],
+        "probe": {"C": [0.1, 1.0]},
+        "bootstrap": {"draws": 100},
+        "support": {"minimum_positives": 1},
+    }
+    return parse_spec(values, where="test")
+
+
+def test_the_plan_declares_every_cell_in_a_workable_order(spec) -> None:
+    plan = plan_representations(spec)
+    assert plan.counts() == {"cohort": 1, "embedding": 2, "probe": 4, "comparison": 2}
+    seen: set[str] = set()
+    for cell in plan.cells:
+        assert set(cell.needs) <= seen
+        seen.add(cell.key)
+    assert len(seen) == len(plan.cells)
+    assert plan_representations(spec).keys == plan.keys
+
+
+def test_keys_change_with_what_matters_and_not_with_where_things_lie(spec) -> None:
+    keys = dict.fromkeys(plan_representations(spec).keys)
+    reseeded = plan_representations(spec.model_copy(update={"seed": 1}))
+    changed = [cell.kind for cell in reseeded.cells if cell.key not in keys]
+    assert changed == ["comparison", "comparison"]
+    cell = plan_representations(spec).cells[0]
+    moved = Cell(**{**cell.__dict__, "places": {"cohort": "elsewhere"}, "title": "another"})
+    assert moved.key == cell.key
+
+
+def test_names_that_do_not_exist_are_refused_before_anything_runs(spec) -> None:
+    for change, message in [
+        ({"tasks": ("supper",)}, "Did you mean 'super'"),
+        ({"split": "oficial"}, "Did you mean 'official'"),
+        ({"cohort": "ptbxl"}, "Did you mean 'ptbxl-100hz'"),
+    ]:
+        with pytest.raises(UnknownNameError, match=message):
+            plan_representations(spec.model_copy(update=change))
+    with pytest.raises(UsageError, match="must be one of the study's encoders"):
+        plan_representations(spec.model_copy(update={"baseline": "rr"}))
+    bad = parse_spec({"name": "s", "cohort": "ptbxl-100hz", "encoders": ["age-sx"]}, where="t")
+    with pytest.raises(UnknownNameError, match="Did you mean 'age-sex'"):
+        plan_representations(bad)
+
+
+def test_a_run_finishes_every_cell_and_a_second_run_does_nothing(spec, tmp_path) -> None:
+    plan = plan_representations(spec)
+    executor = InlineExecutor()
+    summary = run_plan(plan, tmp_path / "run", executor)
+    assert summary.complete
+    assert (summary.done, summary.reused) == (9, 0)
+    ledger = Ledger(tmp_path / "run")
+    digest = ledger.digest(plan.keys)
+    again = InlineExecutor()
+    assert run_plan(plan, tmp_path / "run", again).reused == 9
+    assert again.ran == []
+    assert ledger.digest(plan.keys) == digest
+    assert read_plan(tmp_path / "run") == plan
+    comparison = ledger.result(plan.of_kind("comparison")[0].key, ComparisonResult)
+    assert comparison.encoders == ("age-sex", "rr-features")
+    assert comparison.records == 4
+
+
+def test_a_changed_study_reuses_what_it_shares(spec, tmp_path) -> None:
+    run_plan(plan_representations(spec), tmp_path / "run", InlineExecutor())
+    wider = spec.model_copy(update={"tasks": ("super", "rhythm", "sub")})
+    executor = InlineExecutor()
+    summary = run_plan(plan_representations(wider), tmp_path / "run", executor)
+    assert (summary.reused, summary.done) == (9, 3)
+    assert all("sub" in title for title in executor.ran)
+
+
+def test_a_failed_cell_is_said_blocks_only_what_needs_it_and_is_tried_again(spec, tmp_path, monkeypatch) -> None:
+    from einthoven.studies.kinds import probe
+
+    plan = plan_representations(spec)
+    real = probe.run
+
+    def fails_on_super(cell, context):
+        if cell.spec["task"] == "super" and "age-sex" in cell.title:
+            error = ValueError("the disk is on fire")
+            error.add_note("record 17")
+            raise error
+        return real(cell, context)
+
+    monkeypatch.setattr(probe, "run", fails_on_super)
+    summary = run_plan(plan, tmp_path / "run", InlineExecutor())
+    assert summary.failed == {"probe age-sex on super": "ValueError: the disk is on fire\nrecord 17"}
+    assert summary.blocked == {"compare 2 encoders on super": "probe age-sex on super"}
+    assert summary.done == 7
+    ledger = Ledger(tmp_path / "run")
+    assert [note["title"] for note in ledger.failures().values()] == ["probe age-sex on super"]
+    assert not any(ledger.has(cell.key) for cell in plan.cells if "age-sex on super" in cell.title)
+
+    monkeypatch.setattr(probe, "run", real)
+    executor = InlineExecutor()
+    assert run_plan(plan, tmp_path / "run", executor).complete
+    assert executor.ran == ["probe age-sex on super", "compare 2 encoders on super"]
+    assert ledger.failures() == {}
+
+
+class FragileExecutor(InlineExecutor):
+    """Loses its worker whenever it is given a cell of a certain title."""
+
+    def __init__(self, deadly: str) -> None:
+        super().__init__()
+        self.deadly = deadly
+        self.restarts = 0
+
+    def submit(self, cell: Cell, folder: Path) -> Future[Outcome]:
+        if self.deadly not in cell.title:
+            return super().submit(cell, folder)
+        future: Future[Outcome] = Future()
+        future.set_exception(BrokenProcessPool("a worker died"))
+        return future
+
+    def restart(self) -> None:
+        self.restarts += 1
+
+
+def test_a_cell_that_kills_its_worker_is_found_and_the_others_go_on(spec, tmp_path) -> None:
+    executor = FragileExecutor("embed with rr-features")
+    summary = run_plan(plan_representations(spec), tmp_path / "run", executor)
+    assert list(summary.failed) == ["embed with rr-features"]
+    assert "killed, twice" in summary.failed["embed with rr-features"]
+    assert summary.done == 4  # the cohort, the other embedding and its two probes
+    assert executor.restarts == 2
+
+
+def test_a_cohort_prepared_again_is_noticed(spec, ptbxl, tmp_path) -> None:
+    plan = plan_representations(spec)
+    ptbxl.rows[5]["scp_codes"] = "{'IMI': 0.0}"
+    ptbxl.write_metadata()
+    prepare("ptbxl", ptbxl.path, replace=True)
+    summary = run_plan(plan, tmp_path / "run", InlineExecutor())
+    assert "prepared again after this study was planned" in summary.failed["cohort ptbxl-100hz"]
+
+
+def test_two_runs_in_one_folder_are_refused(spec, tmp_path) -> None:
+    plan = plan_representations(spec)
+    with exclusive(tmp_path / "run" / "run"), pytest.raises(BusyError, match="running a study in"):
+        run_plan(plan, tmp_path / "run", InlineExecutor())
+
+
+def test_a_folder_that_holds_no_study_is_refused(tmp_path) -> None:
+    with pytest.raises(DataError, match="holds no study"):
+        read_plan(tmp_path)
+
+
+def test_a_result_of_another_schema_is_refused(spec, tmp_path) -> None:
+    plan = plan_representations(spec)
+    run_plan(plan, tmp_path / "run", InlineExecutor())
+    ledger = Ledger(tmp_path / "run")
+    key = plan.of_kind("probe")[0].key
+    file = ledger.path(key) / "result.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "surprise": 1}))
+    with pytest.raises(DataError, match="not a result of kind ProbeResult"):
+        ledger.result(key, ProbeResult)
+
+
+def test_worker_processes_give_the_same_ledger_as_this_one(spec, tmp_path) -> None:
+    plan = plan_representations(spec)
+    run_plan(plan, tmp_path / "inline", InlineExecutor())
+    with LocalExecutor(workers=2) as executor:
+        assert run_plan(plan, tmp_path / "pool", executor).complete
+    assert Ledger(tmp_path / "pool").digest(plan.keys) == Ledger(tmp_path / "inline").digest(plan.keys)
+
+
+_RUN = """
+import sys
+from pathlib import Path
+from einthoven.studies.executors.local import LocalExecutor
+from einthoven.studies.plan import plan_representations
+from einthoven.studies.loading import load_spec
+from einthoven.studies.running import run_plan
+if __name__ == "__main__":
+    plan = plan_representations(load_spec(sys.argv[1]))
+    with LocalExecutor(workers=2) as executor:
+        run_plan(plan, Path(sys.argv[2]), executor)
+"""
+
+
+@pytest.mark.slow
+def test_killed_at_any_point_it_ends_with_the_same_ledger(spec, tmp_path) -> None:
+    study, script, folder = tmp_path / "small.yaml", tmp_path / "run.py", tmp_path / "killed"
+    study.write_text(json.dumps(spec.model_dump(mode="json")))
+    script.write_text(_RUN)
+    plan = plan_representations(spec)
+    ledger = Ledger(folder)
+
+    def finished() -> set[str]:
+        return {key for key in plan.keys if ledger.has(key)}
+
+    stamps: dict[str, int] = {}
+    for kill_after in (1, 4, 7):
+        process = subprocess.Popen([sys.executable, str(script), str(study), str(folder)])
+        deadline = time.monotonic() + 90
+        while len(finished()) < kill_after and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.002)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert len(finished()) >= kill_after
+        for key, stamp in stamps.items():
+            assert (ledger.path(key) / "result.json").stat().st_mtime_ns == stamp, "a finished cell was done again"
+        stamps = {key: (ledger.path(key) / "result.json").stat().st_mtime_ns for key in finished()}
+    assert subprocess.run([sys.executable, str(script), str(study), str(folder)], check=False).returncode == 0
+    assert finished() == set(plan.keys)
+    assert not list((folder / "cells").glob(".unfinished-*"))
+
+    run_plan(plan, tmp_path / "whole", InlineExecutor())
+    assert ledger.digest(plan.keys) == Ledger(tmp_path / "whole").digest(plan.keys)
+
+
+def test_the_plan_type_is_what_a_folder_gives_back(spec, tmp_path) -> None:
+    plan = plan_representations(spec)
+    assert isinstance(plan, Plan)
+    for cell in plan.cells:
+        assert Cell.from_json(json.loads(json.dumps(cell.to_json()))).key == cell.key

@@ -1,0 +1,85 @@
+"""What a user writes is checked key by key, and messages help."""
+
+from __future__ import annotations
+
+import pytest
+
+from einthoven.foundation.errors import UnknownNameError, UsageError
+from einthoven.studies.loading import load_spec, parse_setting, preset_names
+from einthoven.studies.spec import EncoderChoice, parse_spec
+
+GOOD = {"name": "s", "cohort": "c", "encoders": ["age-sex", {"name": "random-resnet18", "parameters": {"seed": 3}}]}
+
+
+def test_a_name_alone_is_an_encoder_with_its_defaults() -> None:
+    spec = parse_spec(GOOD, where="here")
+    assert spec.encoders[0] == EncoderChoice(name="age-sex")
+    assert [choice.id for choice in spec.encoders] == ["age-sex", "random-resnet18 (seed=3)"]
+    assert len(spec.probe) == 16
+    assert (spec.bootstrap.draws, spec.bootstrap.unit, spec.support.minimum_positives) == (1000, "patient", 10)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"encoder": 1}, "unknown key 'encoder'. Did you mean 'encoders'?"),
+        ({"bootstrap": {"drawz": 5}}, "unknown key 'bootstrap.drawz'. Did you mean 'draws'?"),
+        ({"probe": {"c": [1.0]}}, "unknown key 'probe.c'. Did you mean 'C'?"),
+        ({"encoders": [{"name": "a", "seed": 1}]}, "unknown key 'encoders.0.seed'"),
+        ({"bootstrap": {"draws": "many"}}, "bootstrap.draws: Input should be a valid integer"),
+        ({"bootstrap": {"draws": 3}}, "bootstrap.draws: Input should be greater than or equal to 100 (found 3)"),
+        ({"bootstrap": {"unit": "beat"}}, "bootstrap.unit: Input should be 'patient' or 'record'"),
+        ({"name": "../out"}, "name: String should match pattern"),
+        ({"encoders": []}, "encoders: "),
+        ({"encoders": ["age-sex", "age-sex"]}, "the encoder age-sex is named more than once"),
+        ({"tasks": ["a", "a"]}, "a task is named more than once"),
+        ({"study": "atlas"}, "study is 'atlas'; this version runs 'representations'"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_key(change: dict, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_spec({**GOOD, **change}, where="my.yaml")
+    assert message in str(caught.value)
+    assert "my.yaml" in str(caught.value)
+
+
+def test_all_problems_come_at_once() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_spec({"name": "s", "cohrt": "c"}, where="x")
+    text = str(caught.value)
+    assert all(
+        part in text for part in ("'cohrt'. Did you mean 'cohort'", "'cohort' is missing", "'encoders' is missing")
+    )
+
+
+def test_presets_are_valid_and_unknown_ones_have_suggestions() -> None:
+    assert preset_names() == ["demo", "representations"]
+    for name in preset_names():
+        assert load_spec(name).name == name
+    with pytest.raises(UnknownNameError, match="Did you mean 'representations'"):
+        load_spec("representation")
+
+
+def test_a_file_and_changes_over_it(tmp_path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("name: mine\ncohort: c\nencoders: [age-sex]\nbootstrap: {draws: 300}\n")
+    spec = load_spec(file, changes={"bootstrap.unit": "record", "tasks": ["super"]})
+    assert (spec.bootstrap.draws, spec.bootstrap.unit, spec.tasks) == (300, "record", ("super",))
+    with pytest.raises(UsageError, match=r"Cannot set 'name\.x'"):
+        load_spec(file, changes={"name.x": 1})
+    with pytest.raises(UsageError, match="There is no study file"):
+        load_spec(tmp_path / "none.yaml")
+
+
+def test_yaml_cannot_make_objects(tmp_path) -> None:
+    file = tmp_path / "evil.yaml"
+    file.write_text("name: !!python/object/apply:os.getcwd []\n")
+    with pytest.raises(UsageError, match="not valid YAML"):
+        load_spec(file)
+
+
+def test_settings_of_the_command_line_are_yaml_values() -> None:
+    assert parse_setting("probe.C=[0.1, 1]") == ("probe.C", [0.1, 1])
+    assert parse_setting("baseline=null") == ("baseline", None)
+    with pytest.raises(UsageError, match="expected key=value"):
+        parse_setting("draws")
