@@ -79,6 +79,7 @@ class StudyMaker:
     dataset: str = "phantom"
     notes: tuple[str, ...] = ("Synthetic ECGs with planted truth.",)
     example_note: str = "NORM, SR"
+    example_record: str = "00042"
     pretraining: str = "none"
     minimum: int = 10
     missing: tuple[str, ...] = ()
@@ -175,7 +176,7 @@ class StudyMaker:
         )  # fmt: skip
         return CohortResult(
             manifest=manifest, split_rule="patients", records_by_split={"train": TRAIN, "val": VAL, "test": TEST},
-            patients_by_split={"train": 1250, "val": 173, "test": PATIENTS}, example_record="00042",
+            patients_by_split={"train": 1250, "val": 173, "test": PATIENTS}, example_record=self.example_record,
             example_note=self.example_note,
         )  # fmt: skip
 

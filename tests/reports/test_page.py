@@ -51,7 +51,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(autouse=True)
 def _plain(plain_ecg):
-    """The example ECG is an empty picture in this module."""
+    """The example ECG is an empty picture in this module; the real one is on the page of test_page_ecg."""
 
 
 def test_the_report_is_a_page_and_its_tables(make_study):

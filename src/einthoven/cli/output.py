@@ -63,7 +63,7 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
 
 def _plain_counter(what: str) -> Callable[[int, int], None]:
     started = time.monotonic()
-    last = [0.0]
+    last = [started]
 
     def tell(done: int, total: int) -> None:
         now = time.monotonic()

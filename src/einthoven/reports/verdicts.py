@@ -85,8 +85,8 @@ def _standings(comparison: ComparisonResult, best: str, metric: Metric) -> list[
     if ahead["higher"]:
         clauses.append(_lower(ahead["higher"]))
     clauses += [
-        f"{name} stands against it at {with_interval(difference.estimate)}: the mean of the draws is on the other side "
-        "of the point estimate, so read this pair with care."
+        f"{name} has the lower point estimate, yet the interval of the difference favours it "
+        f"({with_interval(difference.estimate)}): read this pair with care."
         for name, difference in ahead["lower"]
     ]
     if unknown:

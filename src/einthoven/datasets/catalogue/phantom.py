@@ -19,7 +19,7 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
     if source is not None:
         raise UsageError("The phantom is made, not read: leave --source out.")
     phantom = generate_phantom(records=options["records"], seed=options["seed"], rate=rate)
-    position = {record_id: index for index, record_id in enumerate(phantom.record_ids)}
+    position = {plan.record_id: plan.index for plan in phantom.plans}
     held: dict[int, object] = {}
 
     def read(record: SourceRecord) -> Record:
@@ -40,30 +40,28 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
     return Scan(
         records=[
             SourceRecord(
-                record_id=record_id,
-                patient_id=patient_id,
-                metadata={"age": float(age), "sex": sex},
+                record_id=plan.record_id,
+                patient_id=plan.patient.patient_id,
+                metadata={"age": plan.patient.age, "sex": plan.patient.sex},
             )
-            for record_id, patient_id, age, sex in zip(
-                phantom.record_ids, phantom.patient_ids, phantom.age, phantom.sex, strict=True
-            )
+            for plan in phantom.plans
         ],
         tasks={
             task: TaskTable(
                 labels=labels,
                 positives={
-                    record_id: frozenset(label for label, hit in zip(labels, row, strict=True) if hit)
-                    for record_id, row in zip(phantom.record_ids, targets, strict=True)
+                    plan.record_id: frozenset(label for label, hit in zip(labels, row, strict=True) if hit)
+                    for plan, row in zip(phantom.plans, targets, strict=True)
                 },
             )
             for task, (labels, targets) in phantom.tasks.items()
         },
-        splits={"patients": dict(zip(phantom.record_ids, phantom.split, strict=True))},
+        splits={"patients": {plan.record_id: plan.patient.split for plan in phantom.plans}},
         read=read,
         rate=rate,
         samples=phantom.samples,
         rules={"phantom": "1"},
-        concepts={"truth": phantom.truth},
+        concepts={"truth": {name: values.tolist() for name, values in phantom.truth.items()}},
         notes=("Synthetic ECGs: scores on them show that the machinery works, not how good a model is.",),
     )
 
@@ -79,7 +77,10 @@ DATASET = Dataset(
         url="",
         citation="McSharry et al. A dynamical model for generating synthetic ECG signals. IEEE TBME 50(3), 289 (2003).",
         rates=(100.0, 500.0),
-        tasks={},
+        tasks={
+            "rhythm": "4 rhythms, one a record: AFIB, SBRAD, SR, STACH",
+            "form": "10 labels of conduction, hypertrophy, ST, T and premature beats; WPW is rare on purpose",
+        },
         split_rules={"patients": "70 / 10 / 20 by patient"},
         needs_source=False,
     ),

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import re
+
+from einthoven.reports.page import write_report
+
+
+def test_the_example_ecg_stands_on_the_page_and_fetches_nothing(make_study):
+    html = write_report(make_study()).read_text()
+    figure = re.search(r'<figure class="ecg">.*?</figure>', html, re.DOTALL)
+    assert figure
+    assert "<svg" in figure[0]
+    assert "aVR" in figure[0]
+    assert not re.search(r"<script|<!DOCTYPE|<\?xml|(?:href|src)=\"(?!#)|url\((?!#)", figure[0])
+    ids = re.findall(r' id="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+
+
+def test_a_record_name_on_the_paper_is_escaped(make_study):
+    html = write_report(make_study(example_record='<script>alert(1)</script> $x_1$ & "q"')).read_text()
+    assert "<script>alert" not in html
+    assert "&lt;script" in html
