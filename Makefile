@@ -41,10 +41,10 @@ $(BIN)/python:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing Einthoven into $(VENV) (once; a minute or two) ..."
-	$(PIP) --editable .
+	@$(PIP) --editable .
 	@touch $@
 
 $(VENV)/.installed-test: $(VENV)/.installed
 	@echo "installing the test tools into $(VENV) (once) ..."
-	$(PIP) --editable '.[test]'
+	@$(PIP) --editable '.[test]'
 	@touch $@

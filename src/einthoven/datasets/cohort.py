@@ -40,9 +40,8 @@ class Cohort:
     """A prepared cohort, opened read-only; build one with `prepare`.
 
     Example:
-        >>> cohort = Cohort.open("phantom-100hz")                   # doctest: +SKIP
-        >>> cohort.signals(slice(0, 8)).shape                       # doctest: +SKIP
-        (8, 12, 1000)
+        cohort = Cohort.open("phantom-100hz")
+        cohort.signals(slice(0, 8)).shape      # (8, 12, 1000)
     """
 
     def __init__(self, path: Path) -> None:

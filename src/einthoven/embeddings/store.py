@@ -113,9 +113,8 @@ def embed_cohort(
         DataError: an embedding is not finite, or what is stored is damaged.
 
     Example:
-        >>> stored = embed_cohort(encoder, cohort, encoder.card.preprocessing())   # doctest: +SKIP
-        >>> stored.array.shape                                                     # doctest: +SKIP
-        (1987, 512)
+        stored = embed_cohort(encoder, cohort, encoder.card.preprocessing())
+        stored.array.shape      # (1987, 512)
     """
     if batch_size < 1:
         raise UsageError(f"batch_size must be at least 1; found {batch_size}.")

@@ -72,7 +72,9 @@ _DEPRESSION = (-0.13, -0.10, 0.07)
 _STRAIN_DEPRESSION = (-0.09, -0.04, -0.04)
 
 
-def normal_beat(labels: frozenset[str], conduction: Conduction, *, p_size: float, territory: str) -> Beat:
+def normal_beat(
+    labels: frozenset[str], conduction: Conduction, *, p_size: float, territory: str, severity: float
+) -> Beat:
     """A conducted beat under the conditions of `labels`.
 
     Args:
@@ -80,20 +82,28 @@ def normal_beat(labels: frozenset[str], conduction: Conduction, *, p_size: float
         conduction: planted intervals.
         p_size: 0 for none (fibrillation), 1 for the usual P wave.
         territory: "anterior" or "inferior", of an elevation.
+        severity: from 0 to 1, how marked the conditions are; intervals do not depend on it.
     """
     qrs, t = _NORMAL_QRS, _T
     if "LBBB" in labels:
         qrs, t = _LBBB_QRS, _T_LBBB
     elif "RBBB" in labels:
-        qrs, t = _RBBB_QRS, _T_RBBB
+        *first, last = _RBBB_QRS
+        qrs, t = (*first, last.scaled(0.35 + 0.65 * severity)), _T_RBBB
     elif "WPW" in labels:
         qrs = _WPW_QRS
     if "LVH" in labels:
-        qrs = tuple(wave.scaled(1.9 if wave.centre >= 0 else 1.2) for wave in qrs)
-        t = t if "LBBB" in labels else _T_STRAIN
+        qrs = tuple(wave.scaled(1.15 + 0.85 * severity if wave.centre >= 0 else 1.2) for wave in qrs)
+        t = t if "LBBB" in labels else _between(t, _T_STRAIN, severity)
     if "INVT" in labels:
-        t = _INVERTED_T
-    return _with_repolarisation(qrs, t, conduction, p_size=p_size, shift=_st_shift(labels, territory))
+        t = _between(t, _INVERTED_T, 0.5 + 0.5 * severity)
+    shift = _between((0.0, 0.0, 0.0), _st_shift(labels, territory), severity)
+    return _with_repolarisation(qrs, t, conduction, p_size=p_size, shift=shift)
+
+
+def _between(a: Vector, b: Vector, share: float) -> Vector:
+    """The vector `share` of the way from a to b."""
+    return (a[0] + share * (b[0] - a[0]), a[1] + share * (b[1] - a[1]), a[2] + share * (b[2] - a[2]))
 
 
 def premature_beat(conduction: Conduction, *, qt: float) -> Beat:

@@ -45,6 +45,7 @@ class RecordPlan:
         rr_sd: relative standard deviation of the RR intervals of the basic rhythm.
         premature: number of ventricular premature beats to place.
         pr: seconds from P onset to QRS onset.
+        severity: from 0 to 1, how marked the conditions of `form` are.
         wander, muscle, mains: noise amplitudes, mV.
     """
 
@@ -57,6 +58,7 @@ class RecordPlan:
     rr_sd: float
     premature: int
     pr: float
+    severity: float
     territory: str
     wander: float
     muscle: float
@@ -108,8 +110,8 @@ def _patient(patient_id: str, split: str, rng: np.random.Generator) -> Patient:
         age=age,
         sex="M" if male else "F",
         split=split,
-        frontal=float(rng.normal(-0.004 * (age - 60), 0.22)),
-        horizontal=float(rng.normal(0.0, 0.13)),
+        frontal=float(rng.normal(-0.005 * (age - 60), 0.32)),
+        horizontal=float(rng.normal(0.0, 0.24)),
         voltage=float(np.exp(rng.normal(0.05 * male, 0.20))),
         t_size=float(np.exp(rng.normal(0.15 * male, 0.25))),
         p_size=float(np.exp(rng.normal(0.0, 0.20))),
@@ -150,9 +152,10 @@ def _record(patient: Patient, index: int, visit: int, seed: int) -> RecordPlan:
         rr_sd=rr_sd,
         premature=premature,
         pr=float(patient.pr + rng.normal(0, 0.003)) if "WPW" not in form else patient.pr,
+        severity=float(rng.uniform(0.15, 1.0)),
         territory="anterior" if rng.random() < 0.5 else "inferior",
-        wander=float(rng.gamma(2.0, 0.025)),
-        muscle=float(rng.gamma(2.0, 0.006)),
+        wander=float(rng.gamma(2.0, 0.04)),
+        muscle=float(rng.gamma(2.0, 0.011)),
         mains=float(rng.gamma(1.0, 0.006)),
     )
 

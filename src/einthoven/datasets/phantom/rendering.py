@@ -33,11 +33,12 @@ def shapes_of(plan: RecordPlan) -> tuple[Beat, Beat]:
     qt = patient.qtc * (60.0 / plan.heart_rate) ** (1 / 3)  # Fridericia
     conduction = Conduction(pr=plan.pr, qt=qt, slowness=patient.slowness)
     p_size = 0.0 if plan.rhythm == "AFIB" else patient.p_size
-    beat = normal_beat(plan.form, conduction, p_size=p_size, territory=plan.territory)
+    planted = {"p_size": p_size, "territory": plan.territory, "severity": plan.severity}
+    beat = normal_beat(plan.form, conduction, **planted)
     begin, end = extent(beat, Part.QRS) or (0.0, 0.0)
     # A broad QRS ends later and so does its T: the time from J to T end is what the rate decides.
     broad = max(end - begin - 0.09, 0.0)
-    beat = normal_beat(plan.form, replace(conduction, qt=qt + broad), p_size=p_size, territory=plan.territory)
+    beat = normal_beat(plan.form, replace(conduction, qt=qt + broad), **planted)
     premature = premature_beat(conduction, qt=qt * _PREMATURE_QT + 0.04)
     return _placed(beat, plan), _placed(premature, plan)
 
