@@ -24,7 +24,17 @@ def test_a_prepared_cohort_holds_what_the_source_says(ptbxl, home) -> None:
     cohort = prepare("ptbxl", ptbxl.path)
     assert (cohort.name, len(cohort), cohort.rate) == ("ptbxl-100hz", 40, 100.0)
     np.testing.assert_array_equal(np.load(cohort.path / "signals.npy"), np.stack([ptbxl.samples(i) for i in range(40)]))
-    assert cohort.signals(slice(2, 5)).shape == (3, 12, 1000)
+    expected = np.stack([ptbxl.samples(i) / 1000 for i in range(40)]).astype(np.float32)
+    for rows in (
+        slice(2, 5),
+        slice(None),
+        slice(38, 99),
+        slice(5, 5),
+        slice(0, 40, 7),
+        np.array([7, 3, 3]),
+        slice(-2, None),
+    ):
+        np.testing.assert_array_equal(cohort.signals(rows), expected[rows])
     task = cohort.task("super")
     assert task.labels == ("MI", "NORM")
     np.testing.assert_array_equal(task.targets[:2], [[1, 0], [0, 1]])
@@ -93,13 +103,13 @@ def _with_nan(samples: np.ndarray) -> np.ndarray:
         (lambda p: p.write_record(p.stem(2), _with_nan(p.samples(2))), r"3 samples are not finite .* lead V1 \(3\)"),
         (
             lambda p: p.write_record(p.stem(2), p.samples(2)[:11], names=LEADS[:11]),
-            "V6",
+            r"Missing leads: V6; .* cannot be derived",
         ),
-        (lambda p: p.write_record(p.stem(2), p.samples(2), unit="uV"), "mV"),
+        (lambda p: p.write_record(p.stem(2), p.samples(2), unit="uV"), r"These are not millivolts: .* read as mV"),
         (lambda p: p.write_record(p.stem(2), p.samples(2)[:, :900]), "900 samples per lead; 1000 were expected"),
         (
             lambda p: p.write_record(p.stem(2), p.samples(2), names=(*LEADS[:11], "X9")),
-            "X9",
+            r"Unknown lead 'X9'",
         ),
     ],
     ids=["nan", "missing lead", "wrong unit", "short", "unknown lead"],

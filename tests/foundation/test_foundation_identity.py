@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from einthoven.foundation.identity import canonical_json, content_key, sha256_array, sha256_columns, sha256_file
+from einthoven.foundation.identity import (
+    canonical_json,
+    content_key,
+    sha256_array,
+    sha256_columns,
+    sha256_file,
+    sha256_npy,
+)
 from einthoven.foundation.seeds import seed_for
 
 
@@ -46,6 +53,15 @@ def test_arrays_are_identified_by_dtype_shape_and_values(tmp_path) -> None:
     assert sha256_array(array) == sha256_array(array.astype(">i2")) == sha256_array(np.asfortranarray(array))
     np.save(tmp_path / "a.npy", array)
     assert sha256_array(np.load(tmp_path / "a.npy", mmap_mode="r")) == sha256_array(array)
+
+
+def test_a_stored_array_has_the_digest_of_its_values(tmp_path) -> None:
+    array = np.arange(3_000_000, dtype=np.int16).reshape(3, 1000, 1000)
+    np.save(tmp_path / "a.npy", array)
+    assert sha256_npy(tmp_path / "a.npy") == sha256_array(array)
+    np.save(tmp_path / "b.npy", array.astype(">i2"))
+    with pytest.raises(ValueError, match="little-endian"):
+        sha256_npy(tmp_path / "b.npy")
 
 
 def test_a_large_array_is_read_in_blocks_with_the_same_digest() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +12,7 @@ import polars as pl
 
 from einthoven.foundation.errors import DataError, unknown_name
 from einthoven.foundation.home import cohorts_folder
-from einthoven.foundation.identity import content_key, sha256_array, sha256_columns
+from einthoven.foundation.identity import content_key, sha256_columns, sha256_npy
 
 from .manifest import SCHEMA_VERSION, Manifest
 
@@ -124,7 +125,21 @@ class Cohort:
 
     def signals(self, rows: slice | np.ndarray) -> np.ndarray:
         """The signals of some records, float32 mV (records, leads, samples); only they are read."""
-        return np.asarray(self._signals[rows], dtype=np.float32) / np.float32(self.manifest.gain)
+        return self._stored(rows).astype(np.float32) / np.float32(self.manifest.gain)
+
+    def _stored(self, rows: slice | np.ndarray) -> np.ndarray:
+        """int16 (records, leads, samples) of some records."""
+        if not isinstance(rows, slice):
+            return self._signals[rows]
+        start, stop, step = rows.indices(len(self))
+        if step != 1:
+            return self._signals[rows]
+        # Read, not mapped: pages of a map stay in memory, and a pass over the cohort would end holding all of it.
+        shape = (max(stop - start, 0), *self._signals.shape[1:])
+        size = math.prod(shape[1:])
+        offset = self._signals.offset + start * size * self._signals.itemsize
+        flat = np.fromfile(self.path / SIGNALS, dtype=self._signals.dtype, count=shape[0] * size, offset=offset)
+        return flat.reshape(shape)
 
     def task(self, name: str) -> Task:
         """One task of the cohort.
@@ -195,7 +210,7 @@ def prepared_cohorts() -> list[str]:
 
 def digests_of(path: Path, manifest: Manifest) -> dict[str, str]:
     """sha256 of each part of a cohort folder that its fingerprint is made of."""
-    parts = {"signals": sha256_array(np.load(path / SIGNALS, mmap_mode="r", allow_pickle=False))}
+    parts = {"signals": sha256_npy(path / SIGNALS)}
     tables = [RECORDS, "excluded.parquet"]
     tables += [f"labels/{task}.parquet" for task in sorted(manifest.tasks)]
     tables += [f"splits/{rule}.parquet" for rule in sorted(manifest.split_rules)]

@@ -15,7 +15,7 @@ from einthoven.encoders.card import UnusedSignal
 from einthoven.encoders.contract import Encoder, MetadataEncoder
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.home import embeddings_folder
-from einthoven.foundation.identity import content_key, sha256_array
+from einthoven.foundation.identity import content_key, sha256_array, sha256_npy
 from einthoven.foundation.publishing import exclusive, publish_folder, write_json
 from einthoven.signals.preprocessing import Preprocessing
 from einthoven.version import VERSION
@@ -150,7 +150,7 @@ def embed_cohort(
                 cohort_fingerprint=cohort.fingerprint,
                 records=len(cohort),
                 dimension=encoder.dimension,
-                sha256=sha256_array(np.load(file, mmap_mode="r", allow_pickle=False)),
+                sha256=sha256_npy(file),
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
                 einthoven=VERSION,
             )

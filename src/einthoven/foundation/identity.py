@@ -55,6 +55,20 @@ def sha256_array(array: np.ndarray) -> str:
     return digest.hexdigest()
 
 
+def sha256_npy(path: Path) -> str:
+    """`sha256_array` of a .npy file's array, read in blocks: unlike a memmap, none of it stays in memory."""
+    with path.open("rb") as stream:
+        version = np.lib.format.read_magic(stream)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran_order, dtype = read_header(stream)
+        if fortran_order or dtype.hasobject or dtype.newbyteorder("<") != dtype:
+            raise ValueError(f"{path} is not a plain little-endian array in C order")
+        digest = hashlib.sha256(f"{dtype.newbyteorder('<').str}{shape}".encode())
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
 def sha256_columns(columns: Mapping[str, list[Any]]) -> str:
     """sha256 of a table given as column name -> plain values, in column order.
 
