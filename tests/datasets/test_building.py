@@ -179,6 +179,21 @@ def test_a_changed_cohort_is_found_out(ptbxl, home) -> None:
         Cohort.open("ptbxl-100hz")
 
 
+def test_a_damaged_or_older_manifest_is_said_and_can_be_replaced(ptbxl, home) -> None:
+    cohort = prepare("ptbxl", ptbxl.path)
+    file = cohort.path / "manifest.json"
+    values = json.loads(file.read_text())
+    for text, message in [
+        (json.dumps({**values, "schema_version": 0}), "has schema 0; this version reads 1"),
+        (json.dumps({**values, "surprise": 1}), "is damaged"),
+        ("{", "is damaged"),
+    ]:
+        file.write_text(text)
+        with pytest.raises(DataError, match=message):
+            Cohort.open("ptbxl-100hz")
+    assert prepare("ptbxl", ptbxl.path, replace=True).fingerprint == cohort.fingerprint
+
+
 def test_a_changed_label_table_is_found_out(ptbxl, home) -> None:
     cohort = prepare("ptbxl", ptbxl.path)
     file = cohort.path / "labels" / "super.parquet"

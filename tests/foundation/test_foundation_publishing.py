@@ -41,6 +41,16 @@ def test_an_existing_folder_is_kept_unless_replaced_and_survives_a_failed_replac
     assert [p.name for p in tmp_path.iterdir()] == ["b"]
 
 
+def test_a_kill_in_the_middle_of_a_replacement_loses_nothing(tmp_path) -> None:
+    aside = tmp_path / ".unfinished-b-0123456789ab-old"
+    aside.mkdir()
+    (aside / "x").write_text("old")
+    with pytest.raises(RuntimeError), publish_folder(tmp_path / "b", replace=True):
+        raise RuntimeError
+    assert (tmp_path / "b" / "x").read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["b"]
+
+
 def test_a_json_file_is_replaced_whole_and_a_bad_value_changes_nothing(tmp_path) -> None:
     file = tmp_path / "r.json"
     write_json(file, {"a": 1})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -207,6 +208,33 @@ def test_a_result_of_another_schema_is_refused(spec, tmp_path) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), "surprise": 1}))
     with pytest.raises(DataError, match="not a result of kind ProbeResult"):
         ledger.result(key, ProbeResult)
+
+
+def test_every_file_of_a_cell_is_vouched_for(spec, tmp_path) -> None:
+    plan = plan_representations(spec)
+    run_plan(plan, tmp_path / "run", InlineExecutor())
+    ledger = Ledger(tmp_path / "run")
+    for key in plan.keys:
+        ledger.verify(key)
+    key = plan.of_kind("probe")[0].key
+    for name in ("predictions.parquet", "result.json", "provenance.json", "probe.npz", "spec.json"):
+        file = ledger.path(key) / name
+        content = file.read_bytes()
+        file.write_bytes(content + b" ")
+        with pytest.raises(DataError, match=f"changed after it was stored: {name}"):
+            ledger.verify(key)
+        file.write_bytes(content)
+    (ledger.path(key) / "files.json").unlink()
+    with pytest.raises(DataError, match=r"is damaged.*Delete its folder"):
+        ledger.verify(key)
+
+
+def test_a_cleared_embedding_store_is_filled_again(spec, home, tmp_path) -> None:
+    run_plan(plan_representations(spec), tmp_path / "run", InlineExecutor())
+    shutil.rmtree(home / "embeddings")
+    wider = plan_representations(spec.model_copy(update={"tasks": ("super", "rhythm", "sub")}))
+    assert run_plan(wider, tmp_path / "run", InlineExecutor()).complete
+    assert len(list((home / "embeddings").glob("[0-9a-f]*"))) == 2
 
 
 def test_worker_processes_give_the_same_ledger_as_this_one(spec, tmp_path) -> None:

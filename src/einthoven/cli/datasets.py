@@ -17,8 +17,14 @@ def list_datasets(json: Annotated[bool, typer.Option("--json", help="As JSON.")]
     """Registered datasets, and the cohorts prepared from them."""
     from einthoven.datasets.cohort import Cohort, prepared_cohorts
     from einthoven.datasets.registry import DATASETS
+    from einthoven.foundation.errors import DataError
 
-    cohorts = [Cohort.open(name).manifest for name in prepared_cohorts()]
+    cohorts = []
+    for name in prepared_cohorts():
+        try:
+            cohorts.append(Cohort.open(name).manifest)
+        except DataError as error:
+            say(f"warning: cohort {name} cannot be opened: {error}")
     if json:
         show_json(
             {

@@ -51,6 +51,10 @@ def main() -> None:
     except EinthovenError as error:
         fail(error)
         sys.exit(error.exit_code)
+    except OSError as error:
+        # A full disk, a folder that may not be written: the message of the system says it best.
+        fail(error)
+        sys.exit(1)
     except KeyboardInterrupt:
         typer.echo("Interrupted. Finished work is kept; the same command goes on from it.", err=True)
         sys.exit(130)

@@ -21,7 +21,7 @@ _Workers = Annotated[int | None, typer.Option(min=1, help="Processes; default on
 
 def register(app: typer.Typer) -> None:
     """Add the study commands to the top level."""
-    for command in (demo, plan, run, status, report):
+    for command in (demo, plan, run, status, report, verify):
         app.command()(command)
 
 
@@ -142,6 +142,27 @@ def status(folder: _Folder, json: _Json = False) -> None:
         if key in planned.keys:
             say(f"FAILED {note['title']}: {note['message']}")
     typer.echo(f"{finished} of {len(rows)} cells finished; digest {digest}")
+
+
+def verify(folder: _Folder) -> None:
+    """Check that every finished cell of a study is as it was stored."""
+    from einthoven.foundation.errors import DataError
+    from einthoven.studies.ledger import Ledger
+    from einthoven.studies.running import read_plan
+
+    planned = read_plan(folder)
+    ledger = Ledger(folder)
+    finished = [cell for cell in planned.cells if ledger.has(cell.key)]
+    damaged = 0
+    for cell in finished:
+        try:
+            ledger.verify(cell.key)
+        except DataError as error:
+            damaged += 1
+            say(f"DAMAGED {cell.title}: {error}")
+    typer.echo(f"{len(finished) - damaged} of {len(finished)} finished cells are as they were stored")
+    if damaged:
+        raise typer.Exit(1)
 
 
 def report(folder: _Folder) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from einthoven.foundation.errors import UsageError
+from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.home import cohorts_folder
 from einthoven.foundation.publishing import exclusive, publish_folder
 
@@ -67,10 +67,10 @@ def prepare(
     final = cohorts_folder() / name
     with exclusive(final, doing="preparing"):
         if (final / MANIFEST).is_file():
-            existing = Cohort(final)
-            if existing.manifest.request == request:
+            existing = _existing(final, replace=replace)
+            if existing is not None and existing.manifest.request == request:
                 return existing
-            if not replace:
+            if existing is not None and not replace:
                 raise UsageError(
                     f"A cohort named {name} exists ({final}) and was prepared from something else: "
                     f"{_difference(existing.manifest.request, request)}. Give this one another name with --name, "
@@ -79,6 +79,16 @@ def prepare(
         with publish_folder(final, replace=replace) as work:
             write_cohort(work, opened, name=name, request=request, bad_records=bad_records, progress=progress)
         return Cohort(final)
+
+
+def _existing(folder: Path, *, replace: bool) -> Cohort | None:
+    """The cohort in a folder; None for a damaged one that is to be replaced anyway."""
+    try:
+        return Cohort(folder)
+    except DataError:
+        if replace:
+            return None
+        raise
 
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

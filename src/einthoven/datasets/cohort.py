@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from pydantic import ValidationError
 
 from einthoven.foundation.errors import DataError, unknown_name
 from einthoven.foundation.home import cohorts_folder
@@ -49,14 +51,8 @@ class Cohort:
         file = path / MANIFEST
         if not file.is_file():
             raise DataError(f"{path} holds no prepared cohort: it has no {MANIFEST}. {_known_cohorts()}")
-        text = file.read_text(encoding="utf-8")
         self.path = path
-        self.manifest = Manifest.model_validate_json(text)
-        if self.manifest.schema_version != SCHEMA_VERSION:
-            raise DataError(
-                f"{file} has schema {self.manifest.schema_version}; this version reads {SCHEMA_VERSION}. "
-                "Prepare the cohort again."
-            )
+        self.manifest = _read_manifest(file)
         shape = (self.manifest.records, len(self.manifest.leads), self.manifest.samples)
         try:
             self._signals = np.load(path / SIGNALS, mmap_mode="r", allow_pickle=False)
@@ -233,6 +229,22 @@ def fingerprint_of(digests: dict[str, str], manifest: Manifest) -> str:
             "parts": digests,
         }
     )
+
+
+def _read_manifest(file: Path) -> Manifest:
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+        schema = values["schema_version"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{file} is damaged ({error}). Prepare the cohort again with --replace.") from None
+    if schema != SCHEMA_VERSION:
+        raise DataError(
+            f"{file} has schema {schema}; this version reads {SCHEMA_VERSION}. Prepare the cohort again with --replace."
+        )
+    try:
+        return Manifest.model_validate(values)
+    except ValidationError as error:
+        raise DataError(f"{file} is damaged: {error}. Prepare the cohort again with --replace.") from None
 
 
 def _known_cohorts() -> str:

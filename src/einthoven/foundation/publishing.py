@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 from .errors import EinthovenError
 
 _WORK = ".unfinished-"
+_OLD = "-old"
 
 
 class BusyError(EinthovenError):
@@ -57,6 +58,10 @@ def publish_folder(final: Path, *, replace: bool = False) -> Iterator[Path]:
         FileExistsError: `final` exists and `replace` is False.
     """
     final.parent.mkdir(parents=True, exist_ok=True)
+    for aside in final.parent.glob(f"{_WORK}{final.name}-*{_OLD}"):
+        # A kill between the two renames of a replacement left the old folder aside and nothing in its place.
+        if not final.exists():
+            aside.rename(final)
     for stale in final.parent.glob(f"{_WORK}{final.name}-*"):
         shutil.rmtree(stale, ignore_errors=True)
     if final.exists() and not replace:
@@ -70,7 +75,7 @@ def publish_folder(final: Path, *, replace: bool = False) -> Iterator[Path]:
         _flush(work)
         if final.exists():
             # POSIX has no atomic exchange of folders; the old one is moved aside first and removed last.
-            aside = final.parent / f"{_WORK}{final.name}-{uuid.uuid4().hex[:12]}-old"
+            aside = final.parent / f"{_WORK}{final.name}-{uuid.uuid4().hex[:12]}{_OLD}"
             final.rename(aside)
             work.rename(final)
             shutil.rmtree(aside, ignore_errors=True)
@@ -106,6 +111,8 @@ def read_json(path: Path) -> Any:
 
 def _flush(path: Path) -> None:
     """Ask the operating system to put a file or folder on disk, so that the rename is not ahead of the bytes."""
+    if os.name == "nt" and path.is_dir():
+        return  # Windows opens no folders; its renames are journalled
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

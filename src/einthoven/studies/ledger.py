@@ -14,13 +14,16 @@ import polars as pl
 from pydantic import BaseModel, ValidationError
 
 from einthoven.foundation.errors import DataError
-from einthoven.foundation.identity import canonical_json, sha256_array, sha256_columns, sha256_file
+from einthoven.foundation.identity import canonical_json, content_key, sha256_array, sha256_columns, sha256_file
 from einthoven.foundation.publishing import exclusive, publish_folder, read_json, write_json
 
 from .cells import Cell
 
 R = TypeVar("R", bound=BaseModel)
-_TRANSIENT = ("provenance.json",)
+_REMEDY = "Delete its folder under cells/ and run the study again."
+_FILES = "files.json"
+# What may differ between two ledgers of equal content: times and machines, and bytes that depend on a library.
+_TRANSIENT = ("provenance.json", _FILES)
 
 
 class Ledger:
@@ -67,7 +70,29 @@ class Ledger:
                     table.write_parquet(work / f"{stem}.parquet")
                 write_json(work / "provenance.json", provenance)
                 write_json(work / "result.json", result.model_dump(mode="json"))
+                write_json(work / _FILES, {file.name: sha256_file(file) for file in sorted(work.iterdir())})
         (self._failures / f"{key}.json").unlink(missing_ok=True)
+
+    def verify(self, key: str) -> None:
+        """Check that a finished cell is as it was stored, and stored under its own key.
+
+        Raises:
+            DataError: a file changed, is missing or was added; the message names it.
+        """
+        folder = self.path(key)
+        try:
+            stated = read_json(folder / _FILES)
+            identity = read_json(folder / "spec.json")
+        except (OSError, ValueError) as error:
+            raise DataError(f"Cell {key[:12]} in {self.folder} is damaged: {error}. {_REMEDY}") from None
+        found = {file.name: sha256_file(file) for file in folder.iterdir() if file.name != _FILES}
+        wrong = sorted(name for name in stated.keys() | found.keys() if stated.get(name) != found.get(name))
+        if wrong:
+            raise DataError(
+                f"Cell {key[:12]} in {self.folder} changed after it was stored: {', '.join(wrong)}. {_REMEDY}"
+            )
+        if content_key(identity) != key:
+            raise DataError(f"Cell {key[:12]} in {self.folder} holds another cell's specification. {_REMEDY}")
 
     def result(self, key: str, expected: type[R]) -> R:
         """The typed result of a finished cell.

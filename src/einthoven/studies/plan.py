@@ -100,7 +100,12 @@ def _probe(spec, choice, task, embedding: Cell, inputs, places) -> Cell:
     return Cell(
         kind="probe",
         title=f"probe {choice.id} on {task}",
-        spec={"task": task, "split": spec.split, "probe": spec.probe.model_dump(mode="json")},
+        spec={
+            "encoder": choice.model_dump(mode="json"),
+            "task": task,
+            "split": spec.split,
+            "probe": spec.probe.model_dump(mode="json"),
+        },
         inputs={**inputs, "embedding": embedding.key},
         needs=(embedding.key,),
         places=places,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
@@ -73,6 +74,8 @@ class LocalExecutor:
 def _start_worker(threads: int) -> None:
     for variable in _THREAD_VARIABLES:
         os.environ[variable] = str(threads)
+    # Ctrl-C reaches the whole process group; the parent decides what it means and ends the workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

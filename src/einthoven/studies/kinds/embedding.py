@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from einthoven.embeddings.store import embed_cohort
+from einthoven.datasets.cohort import Cohort
+from einthoven.embeddings.store import StoredEmbeddings, embed_cohort
 from einthoven.encoders.registry import ENCODERS, build_encoder
 from einthoven.studies.cells import Cell
 from einthoven.studies.results import EmbeddingResult
@@ -13,17 +14,21 @@ from .output import Context, Output, open_cohort
 VERSION = 1
 
 
+def embedded(choice: EncoderChoice, cohort: Cohort, context: Context) -> StoredEmbeddings:
+    """The embeddings of a cohort, from the store if they are there, computed and stored if not."""
+    encoder = build_encoder(choice.name, **choice.parameters)
+    return embed_cohort(encoder, cohort, encoder.card.preprocessing(choice.preprocessing), progress=context.progress)
+
+
 def run(cell: Cell, context: Context) -> Output:
     """Embed the cohort, or find the embeddings that exist already under the same content key."""
     cohort = open_cohort(cell)
     choice = EncoderChoice.model_validate(cell.spec["encoder"])
+    stored = embedded(choice, cohort, context)
     card = ENCODERS.get(choice.name).card
-    encoder = build_encoder(choice.name, **choice.parameters)
-    preprocessing = card.preprocessing(choice.preprocessing)
-    stored = embed_cohort(encoder, cohort, preprocessing, progress=context.progress)
     result = EmbeddingResult(
         encoder=choice.id,
-        encoder_fingerprint=encoder.fingerprint(),
+        encoder_fingerprint=cell.inputs["encoder"],
         preprocessing=choice.preprocessing,
         embedding_key=stored.key,
         sha256=stored.sha256,

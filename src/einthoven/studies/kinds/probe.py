@@ -7,12 +7,14 @@ import polars as pl
 
 from einthoven.datasets.cohort import Task
 from einthoven.datasets.dataset import SPLITS
-from einthoven.embeddings.store import open_embeddings
+from einthoven.foundation.errors import DataError
 from einthoven.probing.grid import ProbeGrid
 from einthoven.probing.logistic import Probes, fit_probes
 from einthoven.studies.cells import Cell
 from einthoven.studies.results import EmbeddingResult, ProbedLabel, ProbeResult
+from einthoven.studies.spec import EncoderChoice
 
+from .embedding import embedded
 from .output import Context, Output, open_cohort
 
 VERSION = 1
@@ -21,8 +23,16 @@ VERSION = 1
 def run(cell: Cell, context: Context) -> Output:
     """Fit on train, choose on validation, keep the logits of validation and test and the weights."""
     cohort = open_cohort(cell)
-    embedded = context.ledger.result(cell.needs[0], EmbeddingResult)
-    embeddings = open_embeddings(embedded.embedding_key).array
+    choice = EncoderChoice.model_validate(cell.spec["encoder"])
+    expected = context.ledger.result(cell.needs[0], EmbeddingResult)
+    # The store is a cache that may have been cleared since; what it gives must still be what was recorded.
+    stored = embedded(choice, cohort, context)
+    if stored.sha256 != expected.sha256:
+        raise DataError(
+            f"The embeddings of {choice.id} are not those this study recorded: sha256 {expected.sha256[:12]} was "
+            f"recorded, {stored.sha256[:12]} is stored. They were made by other software; run in a new folder (--out)."
+        )
+    embeddings = stored.array
     task = cohort.task(cell.spec["task"])
     split = cohort.split(cell.spec["split"])[task.rows]
     part = {name: split == name for name in SPLITS}
@@ -34,7 +44,7 @@ def run(cell: Cell, context: Context) -> Output:
         of("train"), of("val"), grid=ProbeGrid.model_validate(cell.spec["probe"]), progress=context.progress
     )
     result = ProbeResult(
-        encoder=embedded.encoder,
+        encoder=choice.id,
         task=task.name,
         labels=tuple(_label(index, task, part, probes) for index in range(len(task.labels))),
         train_records=int(part["train"].sum()),
