@@ -233,15 +233,62 @@ def test_a_failure_that_no_record_causes_alone_says_so() -> None:
     assert caught.value.__notes__ == ["cohort small, records rec0000 to rec0003 (none fails alone), encoder lead-means"]
 
 
-def test_an_interrupted_call_leaves_nothing_and_the_next_one_succeeds(home: Path) -> None:
+def small() -> Any:
+    """A stand-in, for what is typed to take a Cohort."""
+    return SmallCohort()
+
+
+def stop_after(rows: int):
+    """A progress that interrupts, as Ctrl-C or a kill would, once so many rows are done."""
+
     def stop(done: int, total: int) -> None:
-        if done >= 8:
+        if done >= rows:
             raise KeyboardInterrupt
 
+    return stop
+
+
+def test_an_interrupted_pass_goes_on_where_it_was(home: Path) -> None:
+    whole = embed_cohort(LeadMeans(version=2), small(), _NATIVE, batch_size=3)
+    encoder = LeadMeans()
     with pytest.raises(KeyboardInterrupt):
-        stored_by(batch_size=4, progress=stop)
-    assert left_behind(home) == []
-    np.testing.assert_allclose(stored_by().array, expected(10), rtol=1e-6)
+        embed_cohort(encoder, small(), _NATIVE, batch_size=3, progress=stop_after(6))
+    assert [path.name for path in (home / "embeddings").glob("[0-9a-f]*")] == [whole.key]
+    assert encoder.batches == [3, 3]
+    stored = embed_cohort(encoder, small(), _NATIVE, batch_size=3)
+    assert encoder.batches == [3, 3, 3, 1]
+    assert (stored.path / "embeddings.npy").read_bytes() == (whole.path / "embeddings.npy").read_bytes()
+    assert not list((home / "embeddings").glob(".partial-*"))
+
+
+def _spoil(file: Path, position: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[position] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "again"),
+    [
+        (lambda folder: _spoil(folder / "embeddings.npy", 128 + 3 * 48), [3, 3, 1]),  # first byte of the second batch
+        (lambda folder: _spoil(folder / "embeddings.npy", 0), [3, 3, 3, 1]),  # the header
+        (lambda folder: (folder / "batches.txt").unlink(), [3, 3, 3, 1]),
+        (lambda folder: (folder / "batches.txt").write_text("10 12 4\n"), [3, 3, 3, 1]),  # another batch size
+        (lambda folder: (folder / "batches.txt").write_bytes(b"\xff"), [3, 3, 3, 1]),
+        (lambda folder: (folder / "embeddings.npy").write_bytes(b""), [3, 3, 3, 1]),
+        (lambda folder: (folder / "embeddings.npy").unlink(), [3, 3, 3, 1]),
+    ],
+)
+def test_only_the_sound_part_of_an_interrupted_pass_is_gone_on_with(home: Path, damage, again) -> None:
+    whole = embed_cohort(LeadMeans(version=2), small(), _NATIVE, batch_size=3)
+    with pytest.raises(KeyboardInterrupt):
+        embed_cohort(LeadMeans(), small(), _NATIVE, batch_size=3, progress=stop_after(6))
+    damage(next((home / "embeddings").glob(".partial-*")))
+    encoder = LeadMeans()
+    stored = embed_cohort(encoder, small(), _NATIVE, batch_size=3)
+    assert encoder.batches == again
+    assert (stored.path / "embeddings.npy").read_bytes() == (whole.path / "embeddings.npy").read_bytes()
+    stored.verify()
 
 
 @pytest.mark.parametrize("end", [10, 60, 300, -1])

@@ -21,13 +21,13 @@ from einthoven.signals.preprocessing import Preprocessing
 from einthoven.version import VERSION
 
 from .manifest import SCHEMA_VERSION, EmbeddingsManifest
+from .partial import ARRAY, PartialArray
 from .writing import Progress, row_embedder, write_embeddings
 
 if TYPE_CHECKING:
     from einthoven.datasets.cohort import Cohort
 
 PROTOCOL_VERSION = 1
-ARRAY = "embeddings.npy"
 MANIFEST = "manifest.json"
 # Another process that embeds the same thing is worth waiting for; its lock is gone as soon as it dies.
 _WAIT_SECONDS = 24 * 3600.0
@@ -98,8 +98,8 @@ def embed_cohort(
 ) -> StoredEmbeddings:
     """Embed every record of a cohort, or open what an earlier call stored.
 
-    Memory does not grow with the cohort: one batch is held at a time. The folder appears whole or not at all, and a
-    second process that asks for the same waits and then opens it.
+    Memory does not grow with the cohort: one batch is held at a time. The folder appears whole or not at all; a pass
+    that was stopped goes on where it was; a second process that asks for the same waits and then opens it.
 
     Args:
         preprocessing: one that fits the encoder; see its card.
@@ -128,17 +128,19 @@ def embed_cohort(
     with exclusive(folder, wait_seconds=_WAIT_SECONDS, doing="computing the embeddings of"):
         if folder.exists() and not rebuild:
             return open_embeddings(key)
+        partial = PartialArray(
+            embeddings_folder() / f".partial-{key}",
+            records=len(cohort),
+            dimension=encoder.dimension,
+            batch_size=batch_size,
+        )
+        with partial:
+            write_embeddings(
+                partial, embed, cohort, encoder=encoder.card.name, batch_size=batch_size, progress=progress
+            )
         with publish_folder(folder, replace=rebuild) as work:
             file = work / ARRAY
-            write_embeddings(
-                file,
-                embed,
-                cohort,
-                encoder=encoder.card.name,
-                dimension=encoder.dimension,
-                batch_size=batch_size,
-                progress=progress,
-            )
+            partial.path.replace(file)
             manifest = EmbeddingsManifest(
                 key=key,
                 encoder=encoder.card.name,
@@ -155,6 +157,7 @@ def embed_cohort(
                 einthoven=VERSION,
             )
             write_json(work / MANIFEST, manifest.model_dump(mode="json"))
+        partial.discard()
     return open_embeddings(key)
 
 

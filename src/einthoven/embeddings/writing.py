@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,8 @@ from einthoven.encoders.card import UnusedSignal
 from einthoven.encoders.contract import Encoder, MetadataEncoder
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.signals.preprocessing import Preprocessing
+
+from .partial import PartialArray
 
 if TYPE_CHECKING:
     from einthoven.datasets.cohort import Cohort
@@ -44,18 +45,18 @@ def row_embedder(
 
 
 def write_embeddings(
-    file: Path,
+    partial: PartialArray,
     embed: RowEmbedder,
     cohort: Cohort,
     *,
     encoder: str,
-    dimension: int,
     batch_size: int,
     progress: Progress | None,
 ) -> None:
-    """Write `file` (npy, float32 (records, dimension)), holding one batch in memory at a time.
+    """Complete an array of embeddings, holding one batch in memory at a time.
 
     Args:
+        partial: what an earlier pass left, or nothing.
         encoder: its name, for messages.
 
     Raises:
@@ -63,21 +64,17 @@ def write_embeddings(
         DataError: an embedding is not finite; the message names the first records.
     """
     total = len(cohort)
-    with file.open("wb") as stream:
-        # Plain writes rather than a writable memory map: a full disk is then an OSError, not a killed process.
-        header = {"descr": "<f4", "fortran_order": False, "shape": (total, dimension)}
-        np.lib.format.write_array_header_1_0(stream, header)
-        for start in range(0, total, batch_size):
-            rows = slice(start, min(start + batch_size, total))
-            try:
-                batch = embed(rows)
-            except _ABOUT_DATA as error:
-                error.add_note(f"cohort {cohort.name}, {_culprit(embed, rows, cohort)}, encoder {encoder}")
-                raise
-            _refuse_non_finite(batch, rows, encoder, cohort)
-            stream.write(np.ascontiguousarray(batch, dtype="<f4").tobytes())
-            if progress:
-                progress(rows.stop, total)
+    while partial.rows < total:
+        rows = slice(partial.rows, min(partial.rows + batch_size, total))
+        try:
+            batch = embed(rows)
+        except _ABOUT_DATA as error:
+            error.add_note(f"cohort {cohort.name}, {_culprit(embed, rows, cohort)}, encoder {encoder}")
+            raise
+        _refuse_non_finite(batch, rows, encoder, cohort)
+        partial.append(batch)
+        if progress:
+            progress(rows.stop, total)
 
 
 def _culprit(embed: RowEmbedder, rows: slice, cohort: Cohort) -> str:
