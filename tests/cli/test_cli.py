@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -123,3 +124,31 @@ def test_from_files_to_a_report(ptbxl, tmp_path) -> None:
     picture = tmp_path / "ecg.png"
     assert einthoven("datasets", "draw", "ptbxl-100hz", "3", "--out", str(picture), home=home).returncode == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_finished_and_says_so(ptbxl, tmp_path) -> None:
+    home = tmp_path / "home"
+    assert einthoven("datasets", "prepare", "ptbxl", "--source", str(ptbxl.path), home=home).returncode == 0
+    arguments = ("run", "representations", "--encoders", "age-sex,rr-features", "--set", "baseline=null")
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from einthoven.cli.main import main; main()", *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "EINTHOVEN_HOME": str(home)},
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stderr is not None
+    while "done" not in (line := process.stderr.readline()):
+        assert line, "it ended before its first cell"
+    os.killpg(process.pid, signal.SIGINT)
+    _, rest = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Interrupted. Finished cells are kept in runs/representations" in rest
+    assert "Traceback" not in rest
+    again = einthoven(*arguments, home=home, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert "kept from before" in again.stderr
+    assert "0 kept from before" not in again.stderr

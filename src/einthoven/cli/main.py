@@ -55,6 +55,3 @@ def main() -> None:
         # A full disk, a folder that may not be written: the message of the system says it best.
         fail(error)
         sys.exit(1)
-    except KeyboardInterrupt:
-        typer.echo("Interrupted. Finished work is kept; the same command goes on from it.", err=True)
-        sys.exit(130)

@@ -103,8 +103,13 @@ def _run(spec: Any, out: Path | None, workers: int | None) -> None:
 
     folder = out or Path("runs") / spec.name
     planned = plan_representations(spec)
-    with LocalExecutor(workers=workers) as executor, CellProgress() as progress:
-        summary = run_plan(planned, folder, executor, listener=progress)
+    try:
+        with LocalExecutor(workers=workers) as executor, CellProgress() as progress:
+            summary = run_plan(planned, folder, executor, listener=progress)
+    except KeyboardInterrupt:
+        # Said here: typer would end the process without a word.
+        say(f"Interrupted. Finished cells are kept in {folder}; the same command goes on from them.")
+        raise typer.Exit(130) from None
     page = write_report(folder)
     say(
         f"{summary.done} cells done, {summary.reused} kept from before, {len(summary.failed)} failed, "

@@ -24,8 +24,10 @@ class BusyError(EinthovenError):
 
 
 @contextmanager
-def exclusive(path: Path, *, wait_seconds: float = 0.0, doing: str = "writing") -> Iterator[None]:
-    """Hold the lock file beside `path` while the block runs.
+def exclusive(
+    path: Path, *, wait_seconds: float = 0.0, doing: str = "writing", what: Path | None = None
+) -> Iterator[None]:
+    """Hold the lock file beside `path` while the block runs; `doing` and `what` (default `path`) are for the message.
 
     The operating system drops the lock when the process dies, so a killed run never blocks the next one.
 
@@ -38,7 +40,7 @@ def exclusive(path: Path, *, wait_seconds: float = 0.0, doing: str = "writing") 
         lock.acquire(timeout=wait_seconds)
     except Timeout:
         raise BusyError(
-            f"Another process is {doing} {path} (its lock {lock.lock_file} is held). "
+            f"Another process is {doing} {what or path} (its lock {lock.lock_file} is held). "
             "Wait for it to finish, or stop it, then run this again."
         ) from None
     try:

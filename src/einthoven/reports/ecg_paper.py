@@ -7,12 +7,13 @@ import io
 import itertools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import rc_context, rcdefaults, rcParams
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -92,7 +93,9 @@ def draw_ecg(
     by_lead = dict(zip(canonical_leads(leads), values, strict=True))
     whole = layout == "3x4+rhythm" and set(STANDARD_LEADS) <= set(by_lead)
     rows = _standard_rows(by_lead, rate, speed) if whole else _full_rows(by_lead, rate)
-    return _paper(rows, rate, title=title, speed=speed, gain=gain, seconds=_seconds(rows, rate, speed))
+    seconds = _seconds(rows, rate, speed)
+    with _own_settings():
+        return _paper(rows, rate, title=_printable(title), speed=speed, gain=gain, seconds=seconds)
 
 
 def ecg_svg(
@@ -102,26 +105,29 @@ def ecg_svg(
     leads: Sequence[str] = STANDARD_LEADS,
     title: str = "",
     layout: Layout = "3x4+rhythm",
+    speed: float = 25.0,
+    gain: float = 10.0,
 ) -> str:
     """The drawing as an SVG element for a page: no script, no outside reference, the same bytes for the same input.
 
-    Ids carry a digest of the content, so that several drawings can stand in one page.
+    Ids carry a digest of the content, so that several drawings can stand in one page. Arguments are those of
+    `draw_ecg`.
     """
+    asked = (np.asarray(signal).shape, float(rate), tuple(leads), title, layout, float(speed), float(gain))
     digest = hashlib.sha256(
-        repr((np.asarray(signal).shape, rate, tuple(leads), title, layout)).encode()
-        + np.ascontiguousarray(signal, dtype=np.float64).tobytes()
+        repr(asked).encode() + np.ascontiguousarray(signal, dtype=np.float64).tobytes()
     ).hexdigest()[:10]
     buffer = io.StringIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": digest, "path.simplify_threshold": 0.2}):
-        figure = draw_ecg(signal, rate, leads=leads, title=title, layout=layout)
+    figure = draw_ecg(signal, rate, leads=leads, title=title, layout=layout, speed=speed, gain=gain)
+    with _own_settings(**{"svg.fonttype": "none", "svg.hashsalt": digest, "path.simplify_threshold": 0.2}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     svg = text[text.index("<svg") :]
     # matplotlib's style element would apply to the whole page; attributes of the root go to the drawing alone.
     svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
-    svg = re.sub(r'\bid="([^"]+)"', rf'id="e{digest}-\1"', svg)
-    svg = re.sub(r'(xlink:href="|href="|url\()#', rf"\1#e{digest}-", svg)
-    root = f'<svg role="img" aria-label="{_attribute(title or "ECG")}" stroke-linejoin="round" stroke-linecap="butt" '
+    # Inside tags only: a title may hold the same words.
+    svg = re.sub(r"<[^>]+>", lambda tag: _with_own_ids(tag[0], f"e{digest}-"), svg)
+    root = f'<svg role="img" aria-label="{_attribute(_printable(title) or "ECG")}" stroke-linejoin="round" stroke-linecap="butt" '
     return svg.replace("<svg ", root, 1).strip()
 
 
@@ -132,13 +138,25 @@ def ecg_png(
     leads: Sequence[str] = STANDARD_LEADS,
     title: str = "",
     layout: Layout = "3x4+rhythm",
+    speed: float = 25.0,
+    gain: float = 10.0,
     dots_per_inch: int = 150,
 ) -> bytes:
-    """The drawing as a PNG file."""
+    """The drawing as a PNG file; arguments are those of `draw_ecg`."""
     buffer = io.BytesIO()
-    figure = draw_ecg(signal, rate, leads=leads, title=title, layout=layout)
-    figure.savefig(buffer, format="png", dpi=dots_per_inch)
+    figure = draw_ecg(signal, rate, leads=leads, title=title, layout=layout, speed=speed, gain=gain)
+    with _own_settings():
+        figure.savefig(buffer, format="png", dpi=dots_per_inch)
     return buffer.getvalue()
+
+
+@contextmanager
+def _own_settings(**settings: str | float) -> Iterator[None]:
+    """Matplotlib's defaults, since a user's matplotlibrc may crop, mark or restyle what is drawn to scale."""
+    with rc_context():
+        rcdefaults()
+        rcParams.update(settings)
+        yield
 
 
 def _standard_rows(by_lead: dict[str, np.ndarray], rate: float, speed: float) -> list[list[_Strip]]:
@@ -177,7 +195,7 @@ def _paper(rows: list[list[_Strip]], rate: float, *, title: str, speed: float, g
         for strip in strips:
             _trace(axes, strip, baseline, rate, speed=speed, gain=gain)
     text = {"family": ["DejaVu Sans", "sans-serif"], "color": _INK}
-    axes.text(_MARGIN, 6.5, title, fontsize=9, weight="bold", **text)
+    axes.text(_MARGIN, 6.5, title, fontsize=9, weight="bold", parse_math=False, **text)
     footer = f"{speed:g} mm/s   {gain:g} mm/mV   {rate:g} Hz"
     axes.text(_MARGIN, height - 2.5, footer, fontsize=7.5, **text)
     return figure
@@ -225,8 +243,19 @@ def _trace(axes: Axes, strip: _Strip, baseline: float, rate: float, *, speed: fl
     axes.plot(x, baseline - strip.values * gain, color=_INK, linewidth=0.7, solid_joinstyle="round", zorder=3)
     if strip.left:
         axes.plot([left, left], [baseline - 4, baseline + 4], color=_INK, linewidth=0.6, zorder=2)
-    name = axes.text(left + 1, baseline - 10.5, strip.lead, fontsize=8, weight="bold", color=_INK, zorder=4)
+    # Under the trace: a name must not hide what the heart did.
+    name = axes.text(left + 1, baseline - 10.5, strip.lead, fontsize=8, weight="bold", color=_INK, zorder=2.5)
     name.set_bbox({"facecolor": _PAPER, "edgecolor": "none", "pad": 0.6, "alpha": 0.8})
+
+
+def _with_own_ids(tag: str, prefix: str) -> str:
+    tag = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}\1"', tag)
+    return re.sub(r'(xlink:href="|href="|url\()#', rf"\1#{prefix}", tag)
+
+
+def _printable(text: str) -> str:
+    """The text on one line, without the control characters that XML cannot hold."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def _attribute(text: str) -> str:

@@ -81,7 +81,7 @@ def run_plan(plan: Plan, folder: Path, executor: Executor, *, listener: Listener
         BusyError: another process is running a study in the folder.
     """
     ledger = Ledger(folder)
-    with exclusive(folder / "run", doing="running a study in"):
+    with exclusive(folder / "run", doing="running a study in", what=folder):
         ledger.clear_unfinished()
         write_plan(plan, folder)
         waiting = {cell.key: cell for cell in plan.cells if not ledger.has(cell.key)}

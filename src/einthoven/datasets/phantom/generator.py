@@ -40,6 +40,31 @@ class Phantom:
         return round(self.rate * self.seconds)
 
     @property
+    def record_ids(self) -> tuple[str, ...]:
+        """Names of the records; no two are the same."""
+        return tuple(plan.record_id for plan in self.plans)
+
+    @property
+    def patient_ids(self) -> tuple[str, ...]:
+        """Whose record each is."""
+        return tuple(plan.patient.patient_id for plan in self.plans)
+
+    @property
+    def age(self) -> np.ndarray:
+        """Years, float64 (records,)."""
+        return np.array([plan.patient.age for plan in self.plans], dtype=np.float64)
+
+    @property
+    def sex(self) -> tuple[str, ...]:
+        """F or M."""
+        return tuple(plan.patient.sex for plan in self.plans)
+
+    @property
+    def split(self) -> tuple[str, ...]:
+        """One of train, val and test (70 / 10 / 20); all records of a patient are in one."""
+        return tuple(plan.patient.split for plan in self.plans)
+
+    @property
     def tasks(self) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
         """Task -> labels and uint8 targets (records, labels)."""
         rhythm = np.array([[plan.rhythm == label for label in RHYTHM] for plan in self.plans], dtype=np.uint8)
@@ -47,10 +72,19 @@ class Phantom:
         return {"rhythm": (RHYTHM, rhythm), "form": (FORM, form)}
 
     def signals(self, start: int, stop: int) -> np.ndarray:
-        """Records start to stop, float32 mV (records, 12, samples); the same whatever the other records are."""
-        return np.stack(
-            [noisy_leads(plan, seed=self.seed, rate=self.rate, seconds=self.seconds) for plan in self.plans[start:stop]]
-        )
+        """Records start to stop, float32 mV (records, 12, samples); the same whatever the other records are.
+
+        Raises:
+            UsageError: a range that leaves the cohort or runs backwards.
+        """
+        if not 0 <= start <= stop <= len(self.plans):
+            raise UsageError(
+                f"signals: expected 0 <= start <= stop <= {len(self.plans)} records, found {start} to {stop}."
+            )
+        made = np.empty((stop - start, len(self.leads), self.samples), dtype=np.float32)
+        for row, plan in enumerate(self.plans[start:stop]):
+            made[row] = noisy_leads(plan, seed=self.seed, rate=self.rate, seconds=self.seconds)
+        return made
 
 
 def generate_phantom(*, records: int = 2000, seed: int = 0, rate: float = 100.0, seconds: float = 10.0) -> Phantom:
