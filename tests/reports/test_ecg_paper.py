@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from matplotlib import rc_context, rcParams
 
 from einthoven.foundation.errors import SignalError, UsageError
 from einthoven.reports.ecg_paper import draw_ecg, ecg_png, ecg_svg
@@ -92,6 +93,51 @@ def test_an_svg_stands_alone_and_beside_another() -> None:
     assert not shared
     assert first == ecg_svg(ecg(), 100.0, title='a <b> & "c"')
     assert "a <b>" not in first
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("cost $x_1$ or $5$", "cost $x_1$ or $5$"),
+        ("an unfinished $\\frac{", "an unfinished $\\frac{"),
+        ('see id="7" and url(#a)', 'see id="7" and url(#a)'),
+        ("one\x01two\nthree", "one two three"),
+        ("<script> -- & more", "<script> -- & more"),
+    ],
+)
+def test_a_title_is_shown_as_it_is_written(title: str, shown: str) -> None:
+    root = ET.fromstring(ecg_svg(ecg(), 100.0, title=title))  # noqa: S314  # our own text, not a stranger's
+    assert shown in [text.text for text in root.iter() if text.tag.endswith("text")]
+    assert root.get("aria-label") == shown
+
+
+def test_a_lead_name_never_hides_a_trace() -> None:
+    (axes,) = draw_ecg(3 * ecg(), 100.0).axes
+    traces = [line.get_zorder() for line in axes.lines if line.get_linewidth() == 0.7]
+    names = [text.get_zorder() for text in axes.texts if text.get_text() in STANDARD_LEADS]
+    assert len(names) == 13
+    assert max(names) < min(traces)
+
+
+def test_speed_and_gain_reach_the_file_and_its_ids() -> None:
+    usual, fast = ecg_svg(ecg(), 100.0), ecg_svg(ecg(), 100.0, speed=50.0, gain=5.0)
+    assert "50 mm/s   5 mm/mV   100 Hz" in fast
+
+    def width(svg: str) -> float:
+        found = re.search(r'\bwidth="([\d.]+)pt"', svg)
+        assert found
+        return float(found[1]) / 72 * 25.4
+
+    assert width(usual) == pytest.approx(270, abs=0.01)  # 250 mm of trace, 10 of pulse, two margins of 5
+    assert width(fast) == pytest.approx(520, abs=0.01)
+    assert not set(re.findall(r'\bid="([^"]+)"', usual)) & set(re.findall(r'\bid="([^"]+)"', fast))
+
+
+def test_a_matplotlibrc_changes_neither_the_drawing_nor_is_changed_by_it() -> None:
+    expected = ecg_svg(ecg(), 100.0), ecg_png(ecg(), 100.0)
+    with rc_context({"savefig.bbox": "tight", "lines.marker": "o", "font.size": 30.0, "savefig.facecolor": "black"}):
+        assert (ecg_svg(ecg(), 100.0), ecg_png(ecg(), 100.0)) == expected
+        assert (rcParams["savefig.bbox"], rcParams["lines.marker"], rcParams["font.size"]) == ("tight", "o", 30.0)
 
 
 @pytest.mark.realdata

@@ -119,7 +119,7 @@ def ecg_svg(
     ).hexdigest()[:10]
     buffer = io.StringIO()
     figure = draw_ecg(signal, rate, leads=leads, title=title, layout=layout, speed=speed, gain=gain)
-    with _own_settings(**{"svg.fonttype": "none", "svg.hashsalt": digest, "path.simplify_threshold": 0.2}):
+    with _own_settings(salt=digest):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
     svg = text[text.index("<svg") :]
@@ -127,7 +127,8 @@ def ecg_svg(
     svg = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", svg, flags=re.DOTALL)
     # Inside tags only: a title may hold the same words.
     svg = re.sub(r"<[^>]+>", lambda tag: _with_own_ids(tag[0], f"e{digest}-"), svg)
-    root = f'<svg role="img" aria-label="{_attribute(_printable(title) or "ECG")}" stroke-linejoin="round" stroke-linecap="butt" '
+    label = _attribute(_printable(title) or "ECG")
+    root = f'<svg role="img" aria-label="{label}" stroke-linejoin="round" stroke-linecap="butt" '
     return svg.replace("<svg ", root, 1).strip()
 
 
@@ -151,11 +152,18 @@ def ecg_png(
 
 
 @contextmanager
-def _own_settings(**settings: str | float) -> Iterator[None]:
-    """Matplotlib's defaults, since a user's matplotlibrc may crop, mark or restyle what is drawn to scale."""
+def _own_settings(*, salt: str | None = None) -> Iterator[None]:
+    """Matplotlib's defaults, since a user's matplotlibrc may crop, mark or restyle what is drawn to scale.
+
+    Args:
+        salt: of an SVG's ids; its text then stays text.
+    """
     with rc_context():
         rcdefaults()
-        rcParams.update(settings)
+        if salt is not None:
+            rcParams["svg.fonttype"] = "none"
+            rcParams["svg.hashsalt"] = salt
+            rcParams["path.simplify_threshold"] = 0.2
         yield
 
 
