@@ -2,11 +2,16 @@
 
 The names below are the whole public interface of a study, from files to a report:
 
-    cohort = einthoven.prepare("ptbxl", "ptb-xl-1.0.3", rate=100)
-    plan = einthoven.plan_representations(einthoven.load_spec("representations", changes={"cohort": cohort.name}))
-    with einthoven.LocalExecutor() as executor:
-        einthoven.run_plan(plan, Path("runs/representations"), executor)
-    einthoven.write_report(Path("runs/representations"))
+    from pathlib import Path
+
+    import einthoven
+
+    if __name__ == "__main__":  # worker processes read this script too, and must not start the study again
+        cohort = einthoven.prepare("ptbxl", "ptb-xl-1.0.3", rate=100)
+        plan = einthoven.plan_representations(einthoven.load_spec("representations", changes={"cohort": cohort.name}))
+        with einthoven.LocalExecutor() as executor:
+            einthoven.run_plan(plan, Path("runs/representations"), executor)
+        einthoven.write_report(Path("runs/representations"))
 
 They are imported when they are first used, so that importing the package costs nothing.
 """

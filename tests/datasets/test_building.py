@@ -184,7 +184,7 @@ def test_a_damaged_or_older_manifest_is_said_and_can_be_replaced(ptbxl, home) ->
     file = cohort.path / "manifest.json"
     values = json.loads(file.read_text())
     for text, message in [
-        (json.dumps({**values, "schema_version": 0}), "has schema 0; this version reads 1"),
+        (json.dumps({**values, "schema_version": 0}), "has schema 0; this version reads 2"),
         (json.dumps({**values, "surprise": 1}), "is damaged"),
         ("{", "is damaged"),
     ]:
@@ -198,7 +198,7 @@ def test_a_changed_label_table_is_found_out(ptbxl, home) -> None:
     cohort = prepare("ptbxl", ptbxl.path)
     file = cohort.path / "labels" / "super.parquet"
     pl.read_parquet(file).with_columns(pl.col("MI") * 0).write_parquet(file)
-    with pytest.raises(DataError, match=r"labels/super\.parquet changed"):
+    with pytest.raises(DataError, match="labels/super changed"):
         cohort.verify()
 
 

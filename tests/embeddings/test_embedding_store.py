@@ -17,7 +17,7 @@ from einthoven.encoders.card import EncoderCard, UnusedSignal
 from einthoven.encoders.contract import Encoder
 from einthoven.encoders.registry import build_encoder
 from einthoven.foundation.errors import DataError, SignalError, UsageError
-from einthoven.foundation.identity import sha256_array
+from einthoven.foundation.identity import sha256_array, sha256_columns
 from einthoven.signals.leads import STANDARD_LEADS
 from einthoven.signals.preprocessing import Preprocessing
 
@@ -33,7 +33,7 @@ _CARD = EncoderCard(
     consumes="signal",
     preprocessings={"native": _NATIVE, "z": _NATIVE.model_copy(update={"name": "z", "normalisation": "record-z"})},
     dimension=12,
-    pretraining="none",
+    pretraining=(),
 )
 
 
@@ -67,7 +67,7 @@ class SmallCohort:
 
     def __init__(self, count: int = 10, fingerprint: str = "f" * 64) -> None:
         self.count = count
-        self.fingerprint = fingerprint
+        self.signals_fingerprint = fingerprint
         self.read: list[slice] = []
         self.broken: tuple[int, ...] = ()
         self.records = pl.DataFrame(
@@ -81,6 +81,9 @@ class SmallCohort:
 
     def __len__(self) -> int:
         return self.count
+
+    def columns_fingerprint(self, columns: tuple[str, ...]) -> str:
+        return sha256_columns(self.records.select(columns).to_dict(as_series=False))
 
     def signals(self, rows: slice) -> np.ndarray:
         self.read.append(rows)
@@ -128,7 +131,7 @@ def test_manifest_says_what_is_stored() -> None:
     assert manifest["encoder"] == "lead-means"
     assert manifest["encoder_fingerprint"] == encoder.fingerprint()
     assert manifest["preprocessing"] == _NATIVE.identity()
-    assert manifest["cohort_fingerprint"] == cohort.fingerprint
+    assert manifest["input_fingerprint"] == cohort.signals_fingerprint
     assert (manifest["records"], manifest["dimension"], manifest["non_finite"]) == (10, 12, 0)
     assert manifest["sha256"] == stored.sha256 == sha256_array(np.asarray(stored.array))
 
@@ -261,6 +264,41 @@ def test_an_interrupted_pass_goes_on_where_it_was(home: Path) -> None:
     assert not list((home / "embeddings").glob(".partial-*"))
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), MemoryError()])
+def test_a_full_disk_or_memory_keeps_what_is_sound(home: Path, error: Exception) -> None:
+    def fail(done: int, total: int) -> None:
+        if done >= 6:
+            raise error
+
+    with pytest.raises(type(error)):
+        embed_cohort(LeadMeans(), small(), _NATIVE, batch_size=3, progress=fail)
+    encoder = LeadMeans()
+    embed_cohort(encoder, small(), _NATIVE, batch_size=3)
+    assert encoder.batches == [3, 1]
+
+
+def test_an_error_of_the_encoder_leaves_no_rows_to_go_on_from(home: Path) -> None:
+    with pytest.raises(FloatingPointError):
+        embed_cohort(LeadMeans(fail_above=7), small(), _NATIVE, batch_size=3)
+    encoder = LeadMeans()
+    embed_cohort(encoder, small(), _NATIVE, batch_size=3)
+    assert encoder.batches == [3, 3, 3, 1]
+
+
+def test_a_failure_while_the_manifest_is_made_keeps_the_whole_pass(home: Path, monkeypatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("einthoven.embeddings.store.write_json", full)
+        with pytest.raises(OSError, match="No space"):
+            embed_cohort(LeadMeans(), small(), _NATIVE, batch_size=3)
+    assert not list((home / "embeddings").glob("[0-9a-f]*"))
+    encoder = LeadMeans()
+    embed_cohort(encoder, small(), _NATIVE, batch_size=3)
+    assert encoder.batches == []
+
+
 def _spoil(file: Path, position: int) -> None:
     content = bytearray(file.read_bytes())
     content[position] ^= 1
@@ -342,7 +380,7 @@ def test_missing_files_are_found_on_opening() -> None:
     [
         (lambda text: text[: len(text) // 2], "cannot be read: Invalid JSON"),
         (lambda text: text.replace('"records": 10', '"records": 11'), r"manifest says float32 \(11, 12\)"),
-        (lambda text: text.replace('"schema_version": 1', '"schema_version": 9'), "schema 9 .*; expected schema 1"),
+        (lambda text: text.replace('"schema_version": 2', '"schema_version": 9'), "schema 9 .*; expected schema 2"),
         (lambda text: text.replace('"key": "', '"key": "0'), "and key 0"),
         (lambda text: text.replace('"records"', '"rows"'), "cannot be read: Field required"),
     ],

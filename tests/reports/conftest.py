@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from einthoven.datasets.manifest import Excluded, Manifest, TaskCoverage
+from einthoven.datasets.manifest import CohortSummary, Excluded, TaskCoverage
+from einthoven.encoders.card import Pretraining
 from einthoven.signals.leads import STANDARD_LEADS
 from einthoven.studies.cells import Cell
 from einthoven.studies.ledger import Ledger
@@ -80,7 +81,7 @@ class StudyMaker:
     notes: tuple[str, ...] = ("Synthetic ECGs with planted truth.",)
     example_note: str = "NORM, SR"
     example_record: str = "00042"
-    pretraining: str = "none"
+    pretraining: Pretraining = ()
     minimum: int = 10
     missing: tuple[str, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
@@ -112,7 +113,7 @@ class StudyMaker:
             cell = Cell(
                 kind="embedding", title=f"embed with {choice.id}",
                 spec={"encoder": choice.model_dump(mode="json"), "preprocessing": {"rate": 100.0}},
-                inputs={"cohort": "c0", "encoder": f"e{index}"}, version=1,
+                inputs={"embedding": f"e{index}"}, version=1,
             )  # fmt: skip
             embeddings.append(cell)
             self._publish(ledger, cell, self._embedding(index))
@@ -122,8 +123,11 @@ class StudyMaker:
             for choice, embedding in zip(self.encoders, embeddings, strict=True):
                 cell = Cell(
                     kind="probe", title=f"probe {choice.id} on {task}",
-                    spec={"task": task, "split": "patients", "probe": spec.probe.model_dump(mode="json")},
-                    inputs={"cohort": "c0", "embedding": embedding.key}, needs=(embedding.key,), version=1,
+                    spec={
+                        "encoder": choice.model_dump(mode="json"), "task": task, "split": "patients",
+                        "probe": spec.probe.model_dump(mode="json"),
+                    },
+                    inputs={"embedding": embedding.inputs["embedding"]}, needs=(embedding.key,), version=1,
                 )  # fmt: skip
                 probes.append(cell)
                 self._publish(ledger, cell, self._probe(task, choice.id))
@@ -165,17 +169,16 @@ class StudyMaker:
                 positives_present=present,
             )  # fmt: skip
         excluded = {"signal file missing": 7, "flat in every lead": 2} if f > 1 else {}
-        manifest = Manifest(
-            name="phantom-100hz", dataset=self.dataset, dataset_version="1", title="Einthoven phantom",
+        summary = CohortSummary(
+            dataset=self.dataset, dataset_version="1", title="Einthoven phantom",
             licence="Apache-2.0", citation="McSharry et al. IEEE TBME 50(3), 2003.", rate=100.0, leads=STANDARD_LEADS,
             samples=1000, gain=1000.0, records=2000, patients=1800, promised_records=2000 * f,
             excluded=Excluded(counts=excluded, first=dict.fromkeys(excluded, ("00001",))), tasks=tasks,
             split_rules=("patients",), concept_tables=(), rules={"phantom": "1"}, notes=self.notes,
-            flagged={"clipped": 3}, request={}, digests={"signals": "d0"}, fingerprint="f0" * 32, created="2025",
-            einthoven="0.1.0",
+            flagged={"clipped": 3}, fingerprint="f0" * 32,
         )  # fmt: skip
         return CohortResult(
-            manifest=manifest, split_rule="patients", records_by_split={"train": TRAIN, "val": VAL, "test": TEST},
+            cohort=summary, split_rule="patients", records_by_split={"train": TRAIN, "val": VAL, "test": TEST},
             patients_by_split={"train": 1250, "val": 173, "test": PATIENTS}, example_record=self.example_record,
             example_note=self.example_note,
         )  # fmt: skip
@@ -184,7 +187,7 @@ class StudyMaker:
         return EmbeddingResult(
             encoder=self.ids[index], encoder_fingerprint=f"e{index}", preprocessing="native", embedding_key=f"k{index}",
             sha256="0" * 64, records=2000, dimension=512, title=f"Title of {self.ids[index]}", summary="What it is.",
-            floor=self.floors[index], pretraining=self.pretraining, licence="Apache-2.0",
+            floor=self.floors[index], pretraining=self.pretraining, pretraining_note="", licence="Apache-2.0",
         )  # fmt: skip
 
     def _probe(self, task: str, encoder: str) -> ProbeResult:

@@ -68,7 +68,7 @@ def test_unknown_pretraining_is_not_no_pretraining(make_study):
 
 
 def test_the_dataset_in_the_pretraining_is_said(make_study):
-    found = cautions(read_study(make_study(dataset="ptbxl", pretraining="CODE, PTBXL")))
+    found = cautions(read_study(make_study(dataset="ptbxl", pretraining=("code", "ptbxl"))))
     assert len(find(found, "had this dataset in pretraining").items) == 3
 
 

@@ -180,7 +180,7 @@ def test_what_was_not_written_here_is_escaped_everywhere(make_study):
     folder = make_study(
         labels={f"task {_EVIL}": {f"label {_EVIL}": 50, "B": 20, f"rare {_EVIL}": 0}, "lost": {"C": 40}},
         encoders=(EncoderChoice(name=f"first {_EVIL}"), EncoderChoice(name="second", parameters={"seed": _EVIL})),
-        skill=(0.8, 0.6), floors=(True, False), baseline=f"first {_EVIL}", pretraining=_EVIL,
+        skill=(0.8, 0.6), floors=(True, False), baseline=f"first {_EVIL}",
         notes=(_EVIL,), example_note=_EVIL, commits=(_EVIL, "other"),
         failed={"compare on lost": f"DataError: {_EVIL}"},
     )  # fmt: skip

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from einthoven.encoders.card import EncoderCard
 
 from .output import show_json, show_table
 
@@ -22,10 +25,14 @@ def list_encoders(json: Annotated[bool, typer.Option("--json", help="As JSON.")]
     show_table(
         ("encoder", "summary", "dimension", "presets", "pretraining"),
         [
-            (e.name, e.card.summary, e.card.dimension, ", ".join(e.card.preprocessings) or "-", e.card.pretraining)
+            (e.name, e.card.summary, e.card.dimension, ", ".join(e.card.preprocessings) or "-", _pretraining(e.card))
             for e in ENCODERS
         ],
     )
+
+
+def _pretraining(card: EncoderCard) -> str:
+    return "unknown" if card.pretraining == "unknown" else ", ".join(card.pretraining) or "none"
 
 
 @app.command()

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from einthoven.studies.work import Outcome
 
 
+# Where there is no bar, how often a long cell is spoken of.
+_SAY_SECONDS = 15.0
+
+
 def fail(error: BaseException) -> None:
     """Write an error and its notes to standard error."""
     typer.echo(f"error: {error}", err=True)
@@ -86,6 +90,7 @@ class CellProgress:
         self._started = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
+        self._said = time.monotonic()
 
     def __enter__(self) -> CellProgress:
         if sys.stderr.isatty():
@@ -108,6 +113,17 @@ class CellProgress:
             say(f"{reused} of {cells} cells were finished before and are kept.")
         if self._bar is not None:
             self._task = self._bar.add_task("cells", total=cells, completed=reused)
+
+    def working(self, cells: Sequence[tuple[Cell, tuple[int, int]]]) -> None:
+        """Nothing has ended for a while."""
+        text = "; ".join(f"{cell.title}: {done} of {total}" for cell, (done, total) in cells)
+        if not text:
+            return
+        if self._bar is not None:
+            self._bar.update(self._task, description=text[:60])
+        elif time.monotonic() - self._said > _SAY_SECONDS:
+            self._said = time.monotonic()
+            say(text)
 
     def finished(self, cell: Cell, outcome: Outcome) -> None:
         """A cell has ended."""

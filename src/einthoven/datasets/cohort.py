@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +22,8 @@ from .manifest import SCHEMA_VERSION, Manifest
 MANIFEST = "manifest.json"
 SIGNALS = "signals.npy"
 RECORDS = "records.parquet"
+SIGNALS_PART = "signals"
+IDS_PART = "ids"
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,26 @@ class Cohort:
 
     @property
     def fingerprint(self) -> str:
-        """Identity of its content (64 hex digits)."""
+        """Identity of its whole content (64 hex digits)."""
         return self.manifest.fingerprint
+
+    @property
+    def signals_fingerprint(self) -> str:
+        """Identity of the signals as `signals` gives them, whatever is said about them elsewhere in the cohort."""
+        manifest = self.manifest
+        return content_key(
+            {
+                "rate": manifest.rate,
+                "leads": manifest.leads,
+                "gain": manifest.gain,
+                "signals": manifest.digests[SIGNALS_PART],
+            }
+        )
+
+    def columns_fingerprint(self, columns: Iterable[str]) -> str:
+        """Identity of some columns of `records`; a column that does not exist counts as absent, not as an error."""
+        present = self.records.select([name for name in columns if name in self.records.columns])
+        return sha256_columns(present.to_dict(as_series=False))
 
     @property
     def leads(self) -> tuple[str, ...]:
@@ -179,23 +200,33 @@ class Cohort:
         """Records of the metadata that are not in the cohort: record_id, patient_id, reason, detail."""
         return pl.read_parquet(self.path / "excluded.parquet")
 
-    def verify(self) -> None:
-        """Compute the fingerprint again from the files.
+    def verify(self, parts: Iterable[str] | None = None) -> None:
+        """Compute digests again from the files.
+
+        Args:
+            parts: names of parts, as in the manifest's `digests`; None is all of them and the fingerprint.
 
         Raises:
             DataError: a part differs from what the manifest says; the message names it.
         """
-        found = digests_of(self.path, self.manifest)
-        wrong = [part for part, digest in found.items() if digest != self.manifest.digests.get(part)]
-        if wrong or fingerprint_of(found, self.manifest) != self.fingerprint:
+        stated = self.manifest.digests
+        wrong = [part for part in stated if parts is None or part in set(parts)]
+        wrong = [part for part in wrong if _found_digest(self.path, part) != stated[part]]
+        whole = parts is not None or (
+            set(stated) == set(parts_of(self.manifest)) and fingerprint_of(stated, self.manifest) == self.fingerprint
+        )
+        if wrong or not whole:
             raise DataError(
                 f"Cohort {self.name} ({self.path}) is not what its manifest says: {', '.join(wrong) or 'manifest'} "
                 "changed since it was prepared. Prepare it again with --replace."
             )
 
     def _rows_of(self, record_ids: pl.Series) -> np.ndarray:
-        position = {record_id: row for row, record_id in enumerate(self.record_ids)}
-        return np.array([position[record_id] for record_id in record_ids], dtype=np.int64)
+        return np.array([self._row_of[record_id] for record_id in record_ids], dtype=np.int64)
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {record_id: row for row, record_id in enumerate(self.record_ids)}
 
 
 def prepared_cohorts() -> list[str]:
@@ -204,20 +235,51 @@ def prepared_cohorts() -> list[str]:
     return sorted(path.parent.name for path in folder.glob(f"*/{MANIFEST}") if not path.parent.name.startswith("."))
 
 
+def labels_part(task: str) -> str:
+    """Name of the part that holds a task's labels."""
+    return f"labels/{task}"
+
+
+def split_part(rule: str) -> str:
+    """Name of the part that holds a split rule's splits."""
+    return f"splits/{rule}"
+
+
+def parts_of(manifest: Manifest) -> list[str]:
+    """Names of all parts of a cohort that its fingerprint is made of."""
+    return [
+        SIGNALS_PART,
+        IDS_PART,
+        "records",
+        "excluded",
+        *(labels_part(task) for task in sorted(manifest.tasks)),
+        *(split_part(rule) for rule in sorted(manifest.split_rules)),
+        *(f"concepts/{table}" for table in sorted(manifest.concept_tables)),
+    ]
+
+
 def digests_of(path: Path, manifest: Manifest) -> dict[str, str]:
-    """sha256 of each part of a cohort folder that its fingerprint is made of."""
-    parts = {"signals": sha256_npy(path / SIGNALS)}
-    tables = [RECORDS, "excluded.parquet"]
-    tables += [f"labels/{task}.parquet" for task in sorted(manifest.tasks)]
-    tables += [f"splits/{rule}.parquet" for rule in sorted(manifest.split_rules)]
-    tables += [f"concepts/{table}.parquet" for table in sorted(manifest.concept_tables)]
-    for name in tables:
-        # Values, not file bytes: another parquet writer must give the same digest.
-        parts[name] = sha256_columns(pl.read_parquet(path / name).to_dict(as_series=False))
-    return parts
+    """sha256 of each part of a cohort folder."""
+    return {part: _found_digest(path, part) for part in parts_of(manifest)}
 
 
-def fingerprint_of(digests: dict[str, str], manifest: Manifest) -> str:
+def _found_digest(path: Path, part: str) -> str:
+    """Of values, not file bytes: another parquet writer must give the same digest."""
+    try:
+        if part == SIGNALS_PART:
+            return sha256_npy(path / SIGNALS)
+        table = pl.read_parquet(path / (RECORDS if part == IDS_PART else f"{part}.parquet"))
+        if part == IDS_PART:
+            table = table.select("record_id", "patient_id")
+        elif part == "excluded":
+            # `detail` is for people: it holds messages of other libraries, in their words.
+            table = table.drop("detail")
+        return sha256_columns(table.to_dict(as_series=False))
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        return f"cannot be read: {error}"
+
+
+def fingerprint_of(digests: Mapping[str, str], manifest: Manifest) -> str:
     """The fingerprint of a cohort from the digests of its parts."""
     return content_key(
         {
@@ -226,7 +288,7 @@ def fingerprint_of(digests: dict[str, str], manifest: Manifest) -> str:
             "rate": manifest.rate,
             "leads": manifest.leads,
             "gain": manifest.gain,
-            "parts": digests,
+            "parts": dict(digests),
         }
     )
 

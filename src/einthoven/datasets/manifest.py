@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION: Final = 2
 
 
 class TaskCoverage(BaseModel):
@@ -33,21 +33,20 @@ class Excluded(BaseModel):
     first: dict[str, tuple[str, ...]]
 
 
-class Manifest(BaseModel):
-    """Everything needed to know what a cohort is without reading its signals.
+class CohortSummary(BaseModel):
+    """What a reader must know of a cohort to judge numbers made from it; nothing here depends on when and where it was
+    prepared, or on what it was called.
 
     Attributes:
-        request: what it was prepared from: dataset, rate, options, digests of the metadata files and of the list of
-            signal files. Preparing again with the same request does nothing.
-        fingerprint: identity of its content: signals, tables, gains. Part of every cell computed from it.
         gain: int16 units per mV.
-        digests: sha256 of each part the fingerprint is made of.
+        promised_records: as many as the source's metadata name.
+        rules: name -> version of every rule that decided something.
+        flagged: quality flag -> records that have it.
+        fingerprint: identity of the whole content: signals, tables, gain.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    schema_version: int = SCHEMA_VERSION
-    name: str
     dataset: str
     dataset_version: str
     title: str
@@ -67,8 +66,25 @@ class Manifest(BaseModel):
     rules: dict[str, str]
     notes: tuple[str, ...]
     flagged: dict[str, int]
+    fingerprint: str
+
+
+class Manifest(CohortSummary):
+    """Everything needed to know what a cohort is without reading its signals.
+
+    Attributes:
+        request: what it was prepared from: dataset, rate, options, digests of the metadata files and of the list of
+            signal files. Preparing again with the same request does nothing.
+        digests: sha256 of each part the fingerprint is made of.
+    """
+
+    schema_version: Literal[2] = SCHEMA_VERSION
+    name: str
     request: dict[str, Any]
     digests: dict[str, str]
-    fingerprint: str
     created: str
     einthoven: str
+
+    def summary(self) -> CohortSummary:
+        """The part that belongs in results."""
+        return CohortSummary(**{field: getattr(self, field) for field in CohortSummary.model_fields})

@@ -76,8 +76,9 @@ class PartialArray:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, Exception):
-            # An error would come again at the same place; only what stopped the pass from outside is gone on with.
+        if isinstance(error, Exception) and not isinstance(error, OSError | MemoryError):
+            # The data or the encoder are at fault, and whoever mends them must not get rows from before. A full disk,
+            # too little memory, Ctrl-C and a kill say nothing against the rows that are there.
             self.discard()
         else:
             self.close()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -17,7 +18,7 @@ from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.home import embeddings_folder
 from einthoven.foundation.identity import content_key, sha256_array, sha256_npy
 from einthoven.foundation.publishing import exclusive, publish_folder, write_json
-from einthoven.signals.preprocessing import Preprocessing
+from einthoven.signals.preprocessing import ALGORITHMS, Preprocessing
 from einthoven.version import VERSION
 
 from .manifest import SCHEMA_VERSION, EmbeddingsManifest
@@ -27,7 +28,7 @@ from .writing import Progress, row_embedder, write_embeddings
 if TYPE_CHECKING:
     from einthoven.datasets.cohort import Cohort
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 MANIFEST = "manifest.json"
 # Another process that embeds the same thing is worth waiting for; its lock is gone as soon as it dies.
 _WAIT_SECONDS = 24 * 3600.0
@@ -46,7 +47,7 @@ class StoredEmbeddings:
 
     @property
     def key(self) -> str:
-        """Identity of encoder, preprocessing and cohort together."""
+        """Identity of encoder, preprocessing and input together."""
         return self.manifest.key
 
     @property
@@ -76,13 +77,18 @@ class StoredEmbeddings:
 def embedding_key(
     encoder: Encoder | MetadataEncoder, cohort: Cohort, preprocessing: Preprocessing | UnusedSignal
 ) -> str:
-    """Identity of one encoder's embeddings of one cohort under one preprocessing (64 hex digits)."""
+    """Identity of one encoder's embeddings of one cohort under one preprocessing (64 hex digits).
+
+    Of the cohort only what the encoder reads counts, its signals or some columns of its records, so a cohort that was
+    prepared again with another task or split rule keeps its embeddings.
+    """
     return content_key(
         {
             "protocol_version": PROTOCOL_VERSION,
             "encoder": encoder.fingerprint(),
             "preprocessing": preprocessing.identity(),
-            "cohort": cohort.fingerprint,
+            "signal_algorithms": ALGORITHMS,
+            "input": input_fingerprint(encoder, cohort),
         }
     )
 
@@ -93,6 +99,7 @@ def embed_cohort(
     preprocessing: Preprocessing | UnusedSignal,
     *,
     batch_size: int = 32,
+    made_by: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     rebuild: bool = False,
 ) -> StoredEmbeddings:
@@ -103,7 +110,8 @@ def embed_cohort(
 
     Args:
         preprocessing: one that fits the encoder; see its card.
-        batch_size: records at a time; it changes speed, not embeddings.
+        batch_size: records at a time; it changes speed, and may change the last bits of what a network computes.
+        made_by: software and machine, kept in the manifest.
         progress: told `(done, total)` records after each batch.
         rebuild: compute again and replace what is stored.
 
@@ -138,9 +146,10 @@ def embed_cohort(
             write_embeddings(
                 partial, embed, cohort, encoder=encoder.card.name, batch_size=batch_size, progress=progress
             )
+        # The digest is taken, and the manifest written, before the array leaves its place: if that fails, the pass is
+        # still there to go on from.
+        digest = sha256_npy(partial.path)
         with publish_folder(folder, replace=rebuild) as work:
-            file = work / ARRAY
-            partial.path.replace(file)
             manifest = EmbeddingsManifest(
                 key=key,
                 encoder=encoder.card.name,
@@ -149,16 +158,31 @@ def embed_cohort(
                 preprocessing_name=preprocessing.name,
                 preprocessing=preprocessing.identity(),
                 cohort=cohort.name,
-                cohort_fingerprint=cohort.fingerprint,
+                input_fingerprint=input_fingerprint(encoder, cohort),
                 records=len(cohort),
                 dimension=encoder.dimension,
-                sha256=sha256_npy(file),
+                batch_size=batch_size,
+                made_by=dict(made_by or {}),
+                sha256=digest,
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
                 einthoven=VERSION,
             )
             write_json(work / MANIFEST, manifest.model_dump(mode="json"))
+            partial.path.replace(work / ARRAY)
         partial.discard()
     return open_embeddings(key)
+
+
+def input_fingerprint(encoder: Encoder | MetadataEncoder, cohort: Cohort) -> str:
+    """Identity of what an encoder reads of a cohort (64 hex digits)."""
+    if isinstance(encoder, MetadataEncoder):
+        return cohort.columns_fingerprint(encoder.columns)
+    return cohort.signals_fingerprint
+
+
+def is_stored(key: str) -> bool:
+    """Whether embeddings are stored under a key; whether they are sound is for `open_embeddings` to say."""
+    return (embeddings_folder() / key).is_dir()
 
 
 def open_embeddings(key: str, *, verify: bool = False) -> StoredEmbeddings:

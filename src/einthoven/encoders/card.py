@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -11,6 +11,8 @@ from einthoven.foundation.errors import UsageError, unknown_name
 from einthoven.signals.preprocessing import Preprocessing
 
 ParameterValue = int | float | str | bool
+DatasetName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+Pretraining = tuple[DatasetName, ...] | Literal["unknown"]
 _KINDS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 
 
@@ -78,7 +80,9 @@ class EncoderCard(BaseModel):
             metadata encoders.
         dimension: numbers in an embedding.
         hidden_states: how many states `hidden_states` gives; 0 where the encoder has none.
-        pretraining: datasets it was trained on; "none" and "unknown" are different answers.
+        pretraining: names of the datasets it was trained on, as they are registered here; none at all and "unknown" are
+            different answers. A report compares them with the cohort's dataset, by equality.
+        pretraining_note: what a reader should know beside the names: which part, which labels.
         floor: whether it is a control that a useful encoder must beat.
         features: names of the embedding's numbers, where they have names.
         parameters: what the user may set.
@@ -97,7 +101,8 @@ class EncoderCard(BaseModel):
     preprocessings: Mapping[str, Preprocessing] = Field(default_factory=dict)
     dimension: int = Field(ge=1)
     hidden_states: int = Field(default=0, ge=0)
-    pretraining: str = Field(min_length=1)
+    pretraining: Pretraining
+    pretraining_note: str = ""
     floor: bool = False
     features: tuple[str, ...] = ()
     parameters: Mapping[str, Parameter] = Field(default_factory=dict)

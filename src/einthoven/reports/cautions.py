@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .formatting import count, percent, plural, without_folders
+from .origins import origins
 from .reading import StudyReading
 
 # Below this many positives a 95 % percentile interval of AUROC covers clearly less than it claims; see methods.
@@ -36,7 +37,7 @@ def cautions(study: StudyReading) -> list[Caution]:
     """Everything to be warned of, the serious first; the order within a level is fixed."""
     rules: tuple[Callable[[StudyReading], list[Caution]], ...] = (
         _synthetic, _records, _positives, _floors, _pretraining, _low_support, _undefined, _few_positives,
-        _undefined_draws, _grid_edge, _unconverged, _split_rule, _flagged, _notes,
+        _undefined_draws, _grid_edge, _unconverged, _split_rule, _mixed, _flagged, _notes,
     )  # fmt: skip
     found = [caution for rule in rules for caution in rule(study)]
     rank: dict[Level, int] = {"serious": 0, "caution": 1, "note": 2}
@@ -44,7 +45,7 @@ def cautions(study: StudyReading) -> list[Caution]:
 
 
 def _synthetic(study: StudyReading) -> list[Caution]:
-    if study.cohort is None or study.cohort.manifest.dataset != "phantom":
+    if study.cohort is None or study.cohort.cohort.dataset != "phantom":
         return []
     title = "The ECGs are synthetic (the phantom)."
     detail = "Scores show that the machinery works. They say nothing about how good an encoder is on patients."
@@ -54,24 +55,20 @@ def _synthetic(study: StudyReading) -> list[Caution]:
 def _records(study: StudyReading) -> list[Caution]:
     if study.cohort is None:
         return []
-    manifest = study.cohort.manifest
-    if manifest.records >= manifest.promised_records and not manifest.excluded.counts:
+    cohort = study.cohort.cohort
+    if cohort.records >= cohort.promised_records and not cohort.excluded.counts:
         return []
-    share = manifest.records / manifest.promised_records if manifest.promised_records else 0.0
+    share = cohort.records / cohort.promised_records if cohort.promised_records else 0.0
     return [
         Caution(
             "serious" if share < 0.95 else "caution",
-            f"{count(manifest.records)} of {plural(manifest.promised_records, 'record')} of {manifest.title} are in "
+            f"{count(cohort.records)} of {plural(cohort.promised_records, 'record')} of {cohort.title} are in "
             f"the cohort ({100 * share:.3g} %).",
             "Scores are of the records present. Do not compare them with numbers on the whole dataset.",
             tuple(
                 f"{plural(number, 'record')}: {without_folders(reason)}"
-                + (
-                    f" (first: {', '.join(manifest.excluded.first[reason])})"
-                    if manifest.excluded.first.get(reason)
-                    else ""
-                )
-                for reason, number in manifest.excluded.counts.items()
+                + (f" (first: {', '.join(cohort.excluded.first[reason])})" if cohort.excluded.first.get(reason) else "")
+                for reason, number in cohort.excluded.counts.items()
             ),
         )
     ]
@@ -82,7 +79,7 @@ def _positives(study: StudyReading) -> list[Caution]:
         return []
     items = []
     for task in study.tasks:
-        coverage = study.cohort.manifest.tasks.get(task)
+        coverage = study.cohort.cohort.tasks.get(task)
         if coverage is None:
             continue
         promised = sum(coverage.positives_promised.get("test", {}).values())
@@ -116,14 +113,14 @@ def _floors(study: StudyReading) -> list[Caution]:
 def _pretraining(study: StudyReading) -> list[Caution]:
     if study.cohort is None:
         return []
-    dataset = study.cohort.manifest.dataset.casefold()
+    dataset = study.cohort.cohort.dataset
     unknown, seen = [], []
     for name, result in study.embeddings.items():
-        said = result.pretraining.casefold()
-        if said == "unknown":
+        if result.pretraining == "unknown":
             unknown.append(name)
-        elif dataset in said.replace(" ", "") or dataset in said:
-            seen.append(f"{name}: {result.pretraining}")
+        elif dataset in result.pretraining:
+            note = f" ({result.pretraining_note})" if result.pretraining_note else ""
+            seen.append(f"{name}: {', '.join(result.pretraining)}{note}")
     found = []
     if seen:
         title = f"{plural(len(seen), 'encoder')} had this dataset in pretraining."
@@ -241,15 +238,25 @@ def _unconverged(study: StudyReading) -> list[Caution]:
 
 def _split_rule(study: StudyReading) -> list[Caution]:
     cohort = study.cohort
-    if cohort is None or not cohort.manifest.split_rules or cohort.split_rule == cohort.manifest.split_rules[0]:
+    if cohort is None or not cohort.cohort.split_rules or cohort.split_rule == cohort.cohort.split_rules[0]:
         return []
-    title = f"The split rule is {cohort.split_rule}, not the cohort's default {cohort.manifest.split_rules[0]}."
+    title = f"The split rule is {cohort.split_rule}, not the cohort's default {cohort.cohort.split_rules[0]}."
     detail = "Promised and present counts of the coverage table are by the default rule."
     return [Caution("caution", title, detail)]
 
 
+def _mixed(study: StudyReading) -> list[Caution]:
+    """Keys hold what was asked for, not the libraries that answered; where these differ a reader must know."""
+    items = tuple(f"{o.name}: {', '.join(o.values)}" for o in origins(study) if o.differs and o.decides)
+    if not items:
+        return []
+    detail = "Differences between encoders may in part be differences between versions. Run in a new folder to be sure."
+    level: Level = "note" if len(items) == 1 and items[0].startswith("commit:") else "caution"
+    return [Caution(level, "Not all cells were made by the same software.", detail, items)]
+
+
 def _flagged(study: StudyReading) -> list[Caution]:
-    flags = {} if study.cohort is None else {k: v for k, v in study.cohort.manifest.flagged.items() if v}
+    flags = {} if study.cohort is None else {k: v for k, v in study.cohort.cohort.flagged.items() if v}
     if not flags:
         return []
     items = tuple(f"{plural(number, 'record')}: {flag}" for flag, number in flags.items())
@@ -257,7 +264,7 @@ def _flagged(study: StudyReading) -> list[Caution]:
 
 
 def _notes(study: StudyReading) -> list[Caution]:
-    notes = () if study.cohort is None else study.cohort.manifest.notes
+    notes = () if study.cohort is None else study.cohort.cohort.notes
     if not notes:
         return []
     return [Caution("note", "Notes on the cohort.", "", tuple(without_folders(note) for note in notes))]

@@ -9,6 +9,7 @@ from typing import Any
 from .formatting import DASH, duration, plural
 from .reading import StudyReading
 
+_HARMLESS = ("threads", "cpu_count", "platform")
 _FIELDS = ("einthoven", "commit", "python", "platform", "machine", "cpu_count")
 
 
@@ -18,6 +19,8 @@ class Origin:
 
     name: str
     values: tuple[str, ...]
+    decides: bool = False
+    """Whether another value may give other numbers: versions, but not how many cores there were."""
 
     @property
     def differs(self) -> bool:
@@ -52,7 +55,7 @@ def origins(study: StudyReading) -> list[Origin]:
             values = tuple(counted)
         else:
             values = tuple(f"{value} ({plural(number, 'cell')})" for value, number in sorted(counted.items()))
-        found.append(Origin(name, values))
+        found.append(Origin(name, values, decides=name not in _HARMLESS))
     return found
 
 

@@ -60,7 +60,7 @@ def render_page(study: StudyReading) -> str:
     script = _resource("tables.js")
     context: dict[str, Any] = {
         "study": study,
-        "manifest": study.cohort.manifest if study.cohort else None,
+        "cohort": study.cohort.cohort if study.cohort else None,
         "verdicts": [task_verdict(study, task) for task in study.tasks],
         "cautions": cautions(study),
         "macro": macro_rows(study),
@@ -133,9 +133,9 @@ def _example(study: StudyReading) -> Markup | None:
         return None
     from .ecg_paper import ecg_svg
 
-    manifest = study.cohort.manifest
+    cohort = study.cohort.cohort
     title = f"Record {study.cohort.example_record}"
-    return Markup(ecg_svg(study.example, manifest.rate, leads=manifest.leads, title=title))  # noqa: S704  # escapes its title
+    return Markup(ecg_svg(study.example, cohort.rate, leads=cohort.leads, title=title))  # noqa: S704  # escapes its title
 
 
 def _card(study: StudyReading, index: int) -> dict[str, Any]:

@@ -176,11 +176,8 @@ def _cell_readings(cells: tuple[Cell, ...], ledger: Ledger) -> tuple[CellReading
 
 
 def _encoders_by_cell(cells: Iterable[Cell]) -> dict[str, str | None]:
-    """Cell key -> encoder id, for embedding and probe cells; a probe names its embedding cell only."""
-    found: dict[str, str | None] = {}
-    for cell in cells:
-        if cell.kind == "embedding":
-            found[cell.key] = EncoderChoice.model_validate(cell.spec["encoder"]).id
-        else:
-            found[cell.key] = found.get(cell.inputs.get("embedding", ""))
-    return found
+    """Cell key -> encoder id, for the cells of one encoder; None for the others."""
+    return {
+        cell.key: EncoderChoice.model_validate(cell.spec["encoder"]).id if "encoder" in cell.spec else None
+        for cell in cells
+    }

@@ -156,7 +156,7 @@ def probes_table(study: StudyReading) -> pl.DataFrame:
 def coverage_table(study: StudyReading) -> pl.DataFrame:
     """How many records and positives of each task and split the source promises, and how many are there."""
     rows: list[dict[str, Any]] = []
-    tasks = {} if study.cohort is None else study.cohort.manifest.tasks
+    tasks = {} if study.cohort is None else study.cohort.cohort.tasks
     for task, coverage in tasks.items():
         for split, promised in coverage.records_promised.items():
             place: dict[str, Any] = {"task": task, "split": split}

@@ -123,7 +123,7 @@ def difference_rows(study: StudyReading) -> list[DifferenceRow]:
 def coverage_rows(study: StudyReading) -> list[CoverageRow]:
     """One row for each task and split of the cohort, whether or not the study uses the task."""
     rows = []
-    for task, coverage in ({} if study.cohort is None else study.cohort.manifest.tasks).items():
+    for task, coverage in ({} if study.cohort is None else study.cohort.cohort.tasks).items():
         for split, promised in coverage.records_promised.items():
             present = coverage.records_present.get(split, 0)
             positives_promised = sum(coverage.positives_promised.get(split, {}).values())

@@ -17,6 +17,9 @@ from .normalisation import NormalisationMethod, check_normalisation, normalise
 from .resampling import ResamplingMethod, resample
 from .samples import positive_rate
 
+# Raise when the same declared steps give other samples than before: it is part of the key of every stored embedding.
+ALGORITHMS = 1
+
 
 class Bandpass(BaseModel):
     """A zero-phase Butterworth filter; see `signals.filtering.bandpass`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from einthoven.foundation.identity import content_key
@@ -17,7 +18,7 @@ class Cell:
     """One unit of work.
 
     Attributes:
-        kind: what computes it, a name in `kinds.KINDS`.
+        kind: what computes it, a name in `kind.KINDS`.
         title: for people.
         spec: everything that decides the result and is not an input; JSON-able.
         inputs: fingerprints and keys of what it reads.
@@ -34,7 +35,7 @@ class Cell:
     needs: tuple[str, ...] = ()
     places: Mapping[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def key(self) -> str:
         """sha256 over kind, versions, specification and inputs."""
         return content_key(self.identity())

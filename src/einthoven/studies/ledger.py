@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from einthoven.foundation.errors import DataError
 from einthoven.foundation.identity import canonical_json, content_key, sha256_array, sha256_columns, sha256_file
 from einthoven.foundation.publishing import exclusive, publish_folder, read_json, write_json
+from einthoven.version import VERSION
 
 from .cells import Cell
 
@@ -62,7 +63,8 @@ class Ledger:
         with exclusive(final, wait_seconds=60, doing="storing the cell"):
             if self.has(key):
                 return
-            with publish_folder(final) as work:
+            # A folder without its result.json is not a finished cell, whatever has happened to it.
+            with publish_folder(final, replace=True) as work:
                 write_json(work / "spec.json", json.loads(canonical_json(cell.identity())))
                 for stem, values in (arrays or {}).items():
                     np.savez_compressed(work / f"{stem}.npz", allow_pickle=False, **values)  # type: ignore[arg-type]  # numpy's stub takes ** for allow_pickle
@@ -104,9 +106,20 @@ class Ledger:
         if not file.is_file():
             raise DataError(f"Cell {key[:12]} is not finished in {self.folder}; run the study to complete it.")
         try:
+            identity = read_json(self._cells / key / "spec.json")
+        except (OSError, ValueError) as error:
+            raise DataError(f"Cell {key[:12]} in {self.folder} is damaged: {error}. {_REMEDY}") from None
+        if content_key(identity) != key:
+            raise DataError(f"Cell {key[:12]} in {self.folder} holds another cell's specification. {_REMEDY}")
+        try:
             return expected.model_validate_json(file.read_text(encoding="utf-8"))
         except ValidationError as error:
-            raise DataError(f"{file} is not a result of kind {expected.__name__}: {error}") from None
+            writer = self._written_by(key)
+            raise DataError(
+                f"{file} (written by Einthoven {writer}) cannot be read as {expected.__name__} by Einthoven {VERSION}: "
+                f"{error.errors()[0]['msg']} at {'.'.join(map(str, error.errors()[0]['loc'])) or 'its top'}. "
+                "Read it with that version, or delete its folder under cells/ and run the study again."
+            ) from None
 
     def arrays(self, key: str, stem: str) -> dict[str, np.ndarray]:
         """Named arrays of a finished cell."""
@@ -120,6 +133,12 @@ class Ledger:
     def provenance(self, key: str) -> dict[str, Any]:
         """How a finished cell came about."""
         return read_json(self._cells / key / "provenance.json")
+
+    def _written_by(self, key: str) -> str:
+        try:
+            return str(self.provenance(key).get("einthoven", "of an unknown version"))
+        except (OSError, ValueError):
+            return "of an unknown version"
 
     def record_failure(self, cell: Cell, message: str, detail: str) -> None:
         """Note that a cell failed; it is not finished and will be tried again."""

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from einthoven.datasets.cohort import Cohort
-from einthoven.encoders.registry import ENCODERS, build_encoder
 from einthoven.foundation.errors import UsageError, unknown_name
 
 from .cells import Cell
-from .kinds import cohort as cohort_kind
-from .kinds import comparison as comparison_kind
-from .kinds import embedding as embedding_kind
-from .kinds import probe as probe_kind
-from .spec import EncoderChoice, RepresentationsSpec
+from .kinds.cohort import plan_cohort
+from .kinds.comparison import plan_comparison
+from .kinds.embedding import plan_embedding
+from .kinds.probe import plan_probe
+from .spec import RepresentationsSpec
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def plan_representations(spec: RepresentationsSpec) -> Plan:
 
     Raises:
         UnknownNameError: an encoder, preset, parameter, task, split rule or cohort that does not exist.
-        UsageError: a baseline that is not among the encoders.
+        UsageError: a baseline that is not among the encoders, or two encoders that are the same thing.
     """
     cohort = Cohort.open(spec.cohort)
     for task in spec.tasks:
@@ -61,71 +61,25 @@ def plan_representations(spec: RepresentationsSpec) -> Plan:
     if spec.baseline is not None and spec.baseline not in ids:
         raise UsageError(f"baseline is {spec.baseline!r}; it must be one of the study's encoders: {', '.join(ids)}.")
 
-    inputs = {"cohort": cohort.fingerprint}
-    places = {"cohort": str(cohort.path)}
-    cells = [
-        Cell(
-            kind="cohort",
-            title=f"cohort {cohort.name}",
-            spec={"split": rule},
-            inputs=inputs,
-            places=places,
-            version=cohort_kind.VERSION,
-        )
-    ]
-    embeddings = {choice.id: _embedding(choice, inputs, places) for choice in spec.encoders}
+    cells = [plan_cohort(cohort, place=spec.cohort, rule=rule)]
+    embeddings = {choice.id: plan_embedding(choice, cohort, place=spec.cohort) for choice in spec.encoders}
+    _refuse_same_embeddings(embeddings)
     cells += embeddings.values()
     for task in spec.tasks:
-        probes = [_probe(spec, choice, task, embeddings[choice.id], inputs, places) for choice in spec.encoders]
-        cells += probes
-        cells.append(_comparison(spec, task, probes, ids, inputs, places))
+        probes = [
+            plan_probe(
+                choice, task, rule, spec.probe, embedding=embeddings[choice.id], cohort=cohort, place=spec.cohort
+            )
+            for choice in spec.encoders
+        ]
+        cells += [*probes, plan_comparison(spec, task, probes=probes)]
     return Plan(spec=spec, cells=tuple(cells))
 
 
-def _embedding(choice: EncoderChoice, inputs: dict[str, str], places: dict[str, str]) -> Cell:
-    card = ENCODERS.get(choice.name).card
-    preprocessing = card.preprocessing(choice.preprocessing)
-    encoder = build_encoder(choice.name, **choice.parameters)
-    return Cell(
-        kind="embedding",
-        title=f"embed with {choice.id}",
-        spec={"encoder": choice.model_dump(mode="json"), "preprocessing": preprocessing.identity()},
-        inputs={**inputs, "encoder": encoder.fingerprint()},
-        places=places,
-        version=embedding_kind.VERSION,
-    )
-
-
-def _probe(spec, choice, task, embedding: Cell, inputs, places) -> Cell:
-    return Cell(
-        kind="probe",
-        title=f"probe {choice.id} on {task}",
-        spec={
-            "encoder": choice.model_dump(mode="json"),
-            "task": task,
-            "split": spec.split,
-            "probe": spec.probe.model_dump(mode="json"),
-        },
-        inputs={**inputs, "embedding": embedding.key},
-        needs=(embedding.key,),
-        places=places,
-        version=probe_kind.VERSION,
-    )
-
-
-def _comparison(spec, task, probes: list[Cell], ids, inputs, places) -> Cell:
-    return Cell(
-        kind="comparison",
-        title=f"compare {len(ids)} encoders on {task}",
-        spec={
-            "task": task,
-            "encoders": ids,
-            "bootstrap": spec.bootstrap.model_dump(mode="json"),
-            "support": spec.support.model_dump(mode="json"),
-            "seed": spec.seed,
-        },
-        inputs={**inputs, **{f"probe:{index}": probe.key for index, probe in enumerate(probes)}},
-        needs=tuple(probe.key for probe in probes),
-        places=places,
-        version=comparison_kind.VERSION,
-    )
+def _refuse_same_embeddings(cells: Mapping[str, Cell]) -> None:
+    """Two names for one thing would be compared with each other, and the thing counted twice."""
+    first: dict[str, str] = {}
+    for choice, cell in cells.items():
+        other = first.setdefault(cell.inputs["embedding"], choice)
+        if other != choice:
+            raise UsageError(f"The encoders {other} and {choice} give the same embeddings; name one of them only.")

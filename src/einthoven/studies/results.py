@@ -6,7 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from einthoven.datasets.manifest import Manifest
+from einthoven.datasets.manifest import CohortSummary
+from einthoven.encoders.card import Pretraining
 
 _Strict = ConfigDict(frozen=True, extra="forbid")
 Metric = Literal["auroc", "average_precision"]
@@ -18,8 +19,8 @@ class CohortResult(BaseModel):
 
     model_config = _Strict
 
-    schema_version: int = 1
-    manifest: Manifest
+    schema_version: Literal[2] = 2
+    cohort: CohortSummary
     split_rule: str
     records_by_split: dict[str, int]
     patients_by_split: dict[str, int]
@@ -32,7 +33,7 @@ class EmbeddingResult(BaseModel):
 
     model_config = _Strict
 
-    schema_version: int = 1
+    schema_version: Literal[2] = 2
     encoder: str
     encoder_fingerprint: str
     preprocessing: str
@@ -43,7 +44,8 @@ class EmbeddingResult(BaseModel):
     title: str
     summary: str
     floor: bool
-    pretraining: str
+    pretraining: Pretraining
+    pretraining_note: str
     licence: str
 
 
@@ -70,7 +72,7 @@ class ProbeResult(BaseModel):
 
     model_config = _Strict
 
-    schema_version: int = 1
+    schema_version: Literal[1] = 1
     encoder: str
     task: str
     labels: tuple[ProbedLabel, ...]
@@ -136,7 +138,7 @@ class ComparisonResult(BaseModel):
 
     model_config = _Strict
 
-    schema_version: int = 1
+    schema_version: Literal[1] = 1
     task: str
     encoders: tuple[str, ...]
     records: int

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 import yaml
 
-from einthoven.foundation.errors import DataError
+from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.publishing import exclusive, read_json, write_json, write_text
+from einthoven.version import VERSION
 
 from .cells import Cell
+from .executors.executor import Executor, WorkerLost
+from .heartbeat import clear_heartbeats, read_heartbeat
 from .ledger import Ledger
 from .plan import Plan
+from .schedule import Schedule
 from .spec import parse_spec
-from .work import Outcome
+from .work import Outcome, failed
 
 PLAN = "plan.json"
 STUDY = "study.yaml"
-
-
-class Executor(Protocol):
-    """Whatever can run cells: this machine's processes, a cluster."""
-
-    def submit(self, cell: Cell, folder: Path) -> Future[Outcome]:
-        """Start a cell; the future raises BrokenProcessPool if its worker died."""
-        ...
-
-    def restart(self) -> None:
-        """Make the executor usable again after a worker died."""
-        ...
+_PLAN_SCHEMA = 1
+# How long to wait for a cell to end before telling how far the running ones are.
+_LOOK_SECONDS = 2.0
 
 
 @dataclass
@@ -66,6 +60,10 @@ class Listener(Protocol):
         """The run begins; `reused` of the planned cells are finished already."""
         ...
 
+    def working(self, cells: Sequence[tuple[Cell, tuple[int, int]]]) -> None:
+        """Nothing has ended for a while; how far the running cells are (done, total), as far as they say."""
+        ...
+
     def finished(self, cell: Cell, outcome: Outcome) -> None:
         """A cell has ended, well or not."""
         ...
@@ -78,96 +76,126 @@ def run_plan(plan: Plan, folder: Path, executor: Executor, *, listener: Listener
         folder: of the study; created, or continued if a run was stopped there.
 
     Raises:
+        UsageError: a cell needs one that is neither in the plan nor finished.
         BusyError: another process is running a study in the folder.
     """
     ledger = Ledger(folder)
     with exclusive(folder / "run", doing="running a study in", what=folder):
         ledger.clear_unfinished()
+        clear_heartbeats(folder)
+        waiting = [cell for cell in plan.cells if not ledger.has(cell.key)]
+        schedule = Schedule(waiting, is_finished=ledger.has)
         write_plan(plan, folder)
-        waiting = {cell.key: cell for cell in plan.cells if not ledger.has(cell.key)}
         summary = Summary(folder=folder, reused=len(plan.cells) - len(waiting))
         if listener:
             listener.started(len(plan.cells), summary.reused)
-        _run(waiting, ledger, executor, summary, listener.finished if listener else _ignore)
+        _Run(schedule, ledger, executor, summary, listener).to_the_end()
     return summary
 
 
-def _ignore(cell: Cell, outcome: Outcome) -> None:
-    return None
+class _Run:
+    """One run: cells go to the executor as their needs are met, and outcomes come back."""
 
+    def __init__(
+        self, schedule: Schedule, ledger: Ledger, executor: Executor, summary: Summary, listener: Listener | None
+    ) -> None:
+        self._schedule = schedule
+        self._ledger = ledger
+        self._executor = executor
+        self._summary = summary
+        self._listener = listener
+        self._running: dict[Future[Outcome], Cell] = {}
+        # Cells that were running when a worker was lost: tried again one at a time, so that the one that is at fault
+        # is known from the others.
+        self._suspects: list[Cell] = []
+        self._worker_lost = False
 
-def _run(
-    waiting: dict[str, Cell],
-    ledger: Ledger,
-    executor: Executor,
-    summary: Summary,
-    tell: Callable[[Cell, Outcome], None],
-) -> None:
-    running: dict[Future[Outcome], Cell] = {}
-    broke: dict[str, str] = {}  # key of a failed or blocked cell -> title of the cell that failed
-    suspects: list[Cell] = []  # cells that were running when a worker died; tried again one at a time
+    def to_the_end(self) -> None:
+        while True:
+            while not self._suspects and (cell := self._schedule.next_ready()) is not None:
+                self._running[self._executor.submit(cell, self._ledger.folder)] = cell
+            if self._running:
+                self._collect()
+            elif self._suspects:
+                self._try_alone(self._suspects.pop(0))
+            else:
+                return
+            if self._worker_lost and not self._running:
+                self._executor.restart()
+                self._worker_lost = False
 
-    def end(cell: Cell, outcome: Outcome) -> None:
-        if outcome.message is None:
-            summary.done += 1
-        else:
-            summary.failed[cell.title] = outcome.message
-            broke[cell.key] = cell.title
-        tell(cell, outcome)
-
-    while waiting or running or suspects:
-        for key, cell in list(waiting.items()):
-            culprit = next((broke[need] for need in cell.needs if need in broke), None)
-            if culprit is not None:
-                summary.blocked[cell.title] = culprit
-                broke[key] = culprit
-                del waiting[key]
-            elif not suspects and all(ledger.has(need) for need in cell.needs):
-                running[executor.submit(cell, ledger.folder)] = cell
-                del waiting[key]
-        if not running:
-            if suspects:
-                _try_alone(suspects.pop(0), ledger, executor, end)
-            continue
-        finished, _ = wait(list(running), return_when=FIRST_COMPLETED)
+    def _collect(self) -> None:
+        finished, _ = wait(list(self._running), timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
+        if not finished:
+            self._tell_progress()
         for future in finished:
-            cell = running.pop(future)
+            cell = self._running.pop(future)
             try:
-                end(cell, future.result())
-            except BrokenProcessPool:
-                suspects.append(cell)
-        if suspects and not running:
-            executor.restart()
+                self._end(cell, future.result())
+            except WorkerLost:
+                self._suspects.append(cell)
+                self._worker_lost = True
+            except Exception as error:  # a cell that could not be sent, or an answer that could not be read
+                self._end(cell, failed(self._ledger, cell, error))
 
+    def _try_alone(self, cell: Cell) -> None:
+        try:
+            outcome = self._executor.submit(cell, self._ledger.folder).result()
+        except Exception as error:
+            outcome = failed(self._ledger, cell, error)
+            self._worker_lost = isinstance(error, WorkerLost)
+        self._end(cell, outcome)
 
-def _try_alone(cell: Cell, ledger: Ledger, executor: Executor, end: Callable[[Cell, Outcome], None]) -> None:
-    """Run a cell by itself after a worker died, so that the cell that kills workers is known from the others."""
-    try:
-        outcome = executor.submit(cell, ledger.folder).result()
-    except BrokenProcessPool:
-        executor.restart()
-        message = (
-            "The process that ran this cell was killed, twice. The usual cause is memory: run with fewer --workers, "
-            "or on a larger machine."
-        )
-        ledger.record_failure(cell, message, message)
-        outcome = Outcome(cell.key, 0.0, message)
-    end(cell, outcome)
+    def _end(self, cell: Cell, outcome: Outcome) -> None:
+        if outcome.message is None:
+            self._summary.done += 1
+            self._schedule.finished(cell)
+        else:
+            self._summary.failed[cell.title] = outcome.message
+            for blocked in self._schedule.failed(cell):
+                self._summary.blocked[blocked.title] = cell.title
+        if self._listener:
+            self._listener.finished(cell, outcome)
+
+    def _tell_progress(self) -> None:
+        if self._listener:
+            known = [(cell, read_heartbeat(self._ledger.folder, cell.key)) for cell in self._running.values()]
+            self._listener.working([(cell, done) for cell, done in known if done is not None])
 
 
 def write_plan(plan: Plan, folder: Path) -> None:
     """Declare what the study consists of, before it runs: `study.yaml` and `plan.json`."""
     write_text(folder / STUDY, yaml.safe_dump(plan.spec.model_dump(mode="json"), sort_keys=False, allow_unicode=True))
-    write_json(folder / PLAN, {"schema_version": 1, "cells": [cell.to_json() for cell in plan.cells]})
+    cells = [cell.to_json() for cell in plan.cells]
+    write_json(folder / PLAN, {"schema_version": _PLAN_SCHEMA, "einthoven": VERSION, "cells": cells})
 
 
 def read_plan(folder: Path) -> Plan:
     """The plan a study's folder was last run with.
 
     Raises:
-        DataError: the folder holds no study.
+        DataError: the folder holds no study, or one that another version of Einthoven has written and this one cannot
+            read.
     """
     if not (folder / PLAN).is_file() or not (folder / STUDY).is_file():
         raise DataError(f"{folder} holds no study: it has no {PLAN}. Name the folder that `einthoven run` wrote.")
-    spec = parse_spec(yaml.safe_load((folder / STUDY).read_text(encoding="utf-8")), where=str(folder / STUDY))
-    return Plan(spec=spec, cells=tuple(Cell.from_json(cell) for cell in read_json(folder / PLAN)["cells"]))
+    try:
+        stored = read_json(folder / PLAN)
+        schema, writer = stored["schema_version"], stored.get("einthoven", "of an unknown version")
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(f"{folder / PLAN} is damaged ({error}). Run the study again: finished cells stay.") from None
+    if schema != _PLAN_SCHEMA:
+        raise _of_another_version(folder, writer, f"its plan has schema {schema}; {_PLAN_SCHEMA} was expected.")
+    try:
+        spec = parse_spec(yaml.safe_load((folder / STUDY).read_text(encoding="utf-8")), where=str(folder / STUDY))
+        cells = tuple(Cell.from_json(cell) for cell in stored["cells"])
+    except (UsageError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise _of_another_version(folder, writer, str(error)) from None
+    return Plan(spec=spec, cells=cells)
+
+
+def _of_another_version(folder: Path, writer: str, why: str) -> DataError:
+    return DataError(
+        f"The study in {folder} was written by Einthoven {writer} and cannot be read by {VERSION}: {why} "
+        "Read it with that version, or run the study again: cells that still mean the same are kept."
+    )

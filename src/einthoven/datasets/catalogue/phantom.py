@@ -60,7 +60,7 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
         read=read,
         rate=rate,
         samples=phantom.samples,
-        rules={"phantom": "1"},
+        rules={"phantom": "2"},
         concepts={"truth": {name: values.tolist() for name, values in phantom.truth.items()}},
         notes=("Synthetic ECGs: scores on them show that the machinery works, not how good a model is.",),
     )

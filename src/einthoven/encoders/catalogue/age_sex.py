@@ -25,7 +25,7 @@ _CARD = EncoderCard(
     weights="none (fixed features)",
     consumes="metadata",
     dimension=6,
-    pretraining="none",
+    pretraining=(),
     floor=True,
     features=("age", "age_squared", "male", "male_x_age", "age_missing", "sex_missing"),
 )

@@ -23,7 +23,7 @@ _CARD = EncoderCard(
     },
     dimension=512,
     hidden_states=5,
-    pretraining="none",
+    pretraining=(),
     floor=True,
     parameters={"seed": Parameter(kind="int", default=0, minimum=0, summary="of the initial weights")},
 )

@@ -28,7 +28,7 @@ _CARD = EncoderCard(
         "native": Preprocessing(name="native", leads=("II", "V5", "I"), rate=250.0, seconds=10.0),
     },
     dimension=len(FEATURES),
-    pretraining="none",
+    pretraining=(),
     floor=True,
     features=tuple(feature.name for feature in FEATURES),
 )

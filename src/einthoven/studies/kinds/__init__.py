@@ -1,1 +1,1 @@
-"""What cells can be: one module a kind, each with `VERSION` and `run(cell, context) -> Output`."""
+"""What cells can be: one module a kind; each defines `KIND`."""

@@ -4,18 +4,36 @@ from __future__ import annotations
 
 import numpy as np
 
+from einthoven.datasets.cohort import Cohort
 from einthoven.datasets.dataset import SPLITS
+from einthoven.foundation.identity import content_key
 from einthoven.studies.cells import Cell
+from einthoven.studies.kind import Context, Kind, Output, changed_since
 from einthoven.studies.results import CohortResult
 
-from .output import Context, Output, open_cohort
 
-VERSION = 1
+def plan_cohort(cohort: Cohort, *, place: str, rule: str) -> Cell:
+    """The cell of a cohort under one split rule.
+
+    Args:
+        place: what the cohort is opened with.
+    """
+    return Cell(
+        kind=KIND.name,
+        title=f"cohort {cohort.name}",
+        spec={"split": rule},
+        inputs={"cohort": _summary_key(cohort)},
+        places={"cohort": place},
+        version=KIND.version,
+    )
 
 
 def run(cell: Cell, context: Context) -> Output:
-    """Summarise the cohort and keep the first unflagged test record as the example."""
-    cohort = open_cohort(cell)
+    """Check the cohort's files, summarise it, and keep the first unflagged test record as the example."""
+    cohort = Cohort.open(cell.places["cohort"])
+    if _summary_key(cohort) != cell.inputs["cohort"]:
+        raise changed_since(cohort.name, ["content"])
+    cohort.verify()
     rule = cell.spec["split"]
     split = cohort.split(rule)
     flagged = (cohort.records["flat_leads"] != "").to_numpy() | (cohort.records["clipped_leads"] != "").to_numpy()
@@ -29,11 +47,27 @@ def run(cell: Cell, context: Context) -> Output:
         if len(hit):
             labels += [label for label, value in zip(task.labels, task.targets[hit[0]], strict=True) if value]
     result = CohortResult(
-        manifest=cohort.manifest,
+        cohort=cohort.manifest.summary(),
         split_rule=rule,
         records_by_split={s: int((split == s).sum()) for s in SPLITS},
         patients_by_split={s: len(set(cohort.patient_ids[split == s])) for s in SPLITS},
         example_record=record_id,
         example_note=", ".join(dict.fromkeys(labels)),
     )
-    return Output(result, arrays={"example": {"signal": cohort.signals(np.array([row]))[0]}})
+    notes = {
+        "cohort": {
+            "name": cohort.name,
+            "created": cohort.manifest.created,
+            "einthoven": cohort.manifest.einthoven,
+            "request": cohort.manifest.request,
+        }
+    }
+    return Output(result, arrays={"example": {"signal": cohort.signals(np.array([row]))[0]}}, notes=notes)
+
+
+def _summary_key(cohort: Cohort) -> str:
+    """Over the card's texts as well, which the fingerprint leaves out and the result holds."""
+    return content_key(cohort.manifest.summary().model_dump(mode="json"))
+
+
+KIND = Kind(name="cohort", version=2, result=CohortResult, run=run)

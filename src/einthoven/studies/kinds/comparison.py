@@ -16,6 +16,7 @@ from einthoven.statistics.intervals import Interval, paired_difference, percenti
 from einthoven.statistics.macro import judge_labels, macro_average, macro_draws
 from einthoven.statistics.resampling import draw_counts
 from einthoven.studies.cells import Cell
+from einthoven.studies.kind import Context, Kind, Output
 from einthoven.studies.ledger import Ledger
 from einthoven.studies.results import (
     METRICS,
@@ -27,10 +28,8 @@ from einthoven.studies.results import (
     Metric,
     ProbeResult,
 )
+from einthoven.studies.spec import RepresentationsSpec
 
-from .output import Context, Output
-
-VERSION = 1
 _METRIC = {"auroc": auroc, "average_precision": average_precision}
 
 
@@ -52,6 +51,24 @@ class _Scores:
 
     points: np.ndarray
     draws: np.ndarray
+
+
+def plan_comparison(spec: RepresentationsSpec, task: str, *, probes: Sequence[Cell]) -> Cell:
+    """The cell that compares all encoders of a study on one task."""
+    return Cell(
+        kind=KIND.name,
+        title=f"compare {len(probes)} encoders on {task}",
+        spec={
+            "task": task,
+            "encoders": [choice.id for choice in spec.encoders],
+            "bootstrap": spec.bootstrap.model_dump(mode="json"),
+            "support": spec.support.model_dump(mode="json"),
+            "seed": spec.seed,
+        },
+        inputs={f"probe:{index}": probe.key for index, probe in enumerate(probes)},
+        needs=tuple(probe.key for probe in probes),
+        version=KIND.version,
+    )
 
 
 def run(cell: Cell, context: Context) -> Output:
@@ -223,3 +240,6 @@ def _estimate(interval: Interval, reason: str | None) -> Estimate:
 
 def _or_none(value: float) -> float | None:
     return None if math.isnan(value) else value
+
+
+KIND = Kind(name="comparison", version=2, result=ComparisonResult, run=run)

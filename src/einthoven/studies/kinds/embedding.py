@@ -2,33 +2,65 @@
 
 from __future__ import annotations
 
-from einthoven.datasets.cohort import Cohort
-from einthoven.embeddings.store import StoredEmbeddings, embed_cohort
+from einthoven.datasets.cohort import SIGNALS_PART, Cohort
+from einthoven.embeddings.store import StoredEmbeddings, embed_cohort, embedding_key, is_stored, open_embeddings
+from einthoven.encoders.card import EncoderCard
 from einthoven.encoders.registry import ENCODERS, build_encoder
+from einthoven.foundation.identity import content_key
 from einthoven.studies.cells import Cell
+from einthoven.studies.kind import Context, Kind, Output, changed_since
+from einthoven.studies.provenance import environment, threads
 from einthoven.studies.results import EmbeddingResult
 from einthoven.studies.spec import EncoderChoice
 
-from .output import Context, Output, open_cohort
 
-VERSION = 1
+def plan_embedding(choice: EncoderChoice, cohort: Cohort, *, place: str) -> Cell:
+    """The cell of one encoder on a cohort; `inputs["embedding"]` is the key its embeddings are stored under.
 
-
-def embedded(choice: EncoderChoice, cohort: Cohort, context: Context) -> StoredEmbeddings:
-    """The embeddings of a cohort, from the store if they are there, computed and stored if not."""
+    Raises:
+        UnknownNameError: an encoder, preset or parameter that does not exist.
+    """
+    card = ENCODERS.get(choice.name).card
+    preprocessing = card.preprocessing(choice.preprocessing)
     encoder = build_encoder(choice.name, **choice.parameters)
-    return embed_cohort(encoder, cohort, encoder.card.preprocessing(choice.preprocessing), progress=context.progress)
+    return Cell(
+        kind=KIND.name,
+        title=f"embed with {choice.id}",
+        spec={"encoder": choice.model_dump(mode="json"), "preprocessing": preprocessing.identity()},
+        inputs={"embedding": embedding_key(encoder, cohort, preprocessing), "card": _card_key(card)},
+        places={"cohort": place},
+        version=KIND.version,
+    )
+
+
+def stored_embeddings(choice: EncoderChoice, key: str, place: str, context: Context) -> StoredEmbeddings:
+    """The embeddings under a key: read and checked if they are in the store, computed if not.
+
+    Raises:
+        DataError: what is stored is damaged; or the encoder or the cohort is no longer the one of the key.
+    """
+    if is_stored(key):
+        return open_embeddings(key, verify=True)
+    cohort = Cohort.open(place)
+    encoder = build_encoder(choice.name, **choice.parameters)
+    preprocessing = encoder.card.preprocessing(choice.preprocessing)
+    if embedding_key(encoder, cohort, preprocessing) != key:
+        raise changed_since(cohort.name, [f"records (or the encoder {choice.id})"])
+    cohort.verify([SIGNALS_PART if encoder.card.consumes == "signal" else "records"])
+    made_by = {**environment(), "threads": threads()}
+    return embed_cohort(encoder, cohort, preprocessing, made_by=made_by, progress=context.progress)
 
 
 def run(cell: Cell, context: Context) -> Output:
     """Embed the cohort, or find the embeddings that exist already under the same content key."""
-    cohort = open_cohort(cell)
     choice = EncoderChoice.model_validate(cell.spec["encoder"])
-    stored = embedded(choice, cohort, context)
     card = ENCODERS.get(choice.name).card
+    if _card_key(card) != cell.inputs["card"]:
+        raise changed_since(cell.places["cohort"], [f"encoder {choice.id}"])
+    stored = stored_embeddings(choice, cell.inputs["embedding"], cell.places["cohort"], context)
     result = EmbeddingResult(
         encoder=choice.id,
-        encoder_fingerprint=cell.inputs["encoder"],
+        encoder_fingerprint=stored.manifest.encoder_fingerprint,
         preprocessing=choice.preprocessing,
         embedding_key=stored.key,
         sha256=stored.sha256,
@@ -38,6 +70,16 @@ def run(cell: Cell, context: Context) -> Output:
         summary=card.summary,
         floor=card.floor,
         pretraining=card.pretraining,
+        pretraining_note=card.pretraining_note,
         licence=card.weights_licence,
     )
-    return Output(result)
+    # The embeddings may be older than this cell: what made them is what their numbers came about with.
+    return Output(result, notes={**stored.manifest.made_by, "embedded": stored.manifest.created})
+
+
+def _card_key(card: EncoderCard) -> str:
+    """Over the card's texts, which the embedding key leaves out and the result holds."""
+    return content_key(card.model_dump(mode="json", exclude={"preprocessings", "parameters"}))
+
+
+KIND = Kind(name="embedding", version=2, result=EmbeddingResult, run=run)

@@ -5,28 +5,54 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from einthoven.datasets.cohort import Task
+from einthoven.datasets.cohort import IDS_PART, Cohort, Task, labels_part, split_part
 from einthoven.datasets.dataset import SPLITS
 from einthoven.foundation.errors import DataError
 from einthoven.probing.grid import ProbeGrid
 from einthoven.probing.logistic import Probes, fit_probes
 from einthoven.studies.cells import Cell
+from einthoven.studies.kind import Context, Kind, Output, open_cohort
 from einthoven.studies.results import EmbeddingResult, ProbedLabel, ProbeResult
 from einthoven.studies.spec import EncoderChoice
 
-from .embedding import embedded
-from .output import Context, Output, open_cohort
+from .embedding import stored_embeddings
 
-VERSION = 1
+
+def plan_probe(
+    choice: EncoderChoice, task: str, rule: str, grid: ProbeGrid, *, embedding: Cell, cohort: Cohort, place: str
+) -> Cell:
+    """The cell of one encoder on one task.
+
+    What it depends on is what it reads: the embeddings, the task, the split rule, and whose records they are. So adding
+    a task or a split rule to a cohort leaves the cells of the others as they are.
+    """
+    digests = cohort.manifest.digests
+    return Cell(
+        kind=KIND.name,
+        title=f"probe {choice.id} on {task}",
+        spec={
+            "encoder": choice.model_dump(mode="json"),
+            "task": task,
+            "split": rule,
+            "probe": grid.model_dump(mode="json"),
+        },
+        inputs={
+            "embedding": embedding.inputs["embedding"],
+            **{part: digests[part] for part in (IDS_PART, labels_part(task), split_part(rule))},
+        },
+        needs=(embedding.key,),
+        places={"cohort": place},
+        version=KIND.version,
+    )
 
 
 def run(cell: Cell, context: Context) -> Output:
     """Fit on train, choose on validation, keep the logits of validation and test and the weights."""
-    cohort = open_cohort(cell)
+    cohort = open_cohort(cell, {part: digest for part, digest in cell.inputs.items() if part != "embedding"})
     choice = EncoderChoice.model_validate(cell.spec["encoder"])
     expected = context.ledger.result(cell.needs[0], EmbeddingResult)
     # The store is a cache that may have been cleared since; what it gives must still be what was recorded.
-    stored = embedded(choice, cohort, context)
+    stored = stored_embeddings(choice, cell.inputs["embedding"], cell.places["cohort"], context)
     if stored.sha256 != expected.sha256:
         raise DataError(
             f"The embeddings of {choice.id} are not those this study recorded: sha256 {expected.sha256[:12]} was "
@@ -80,7 +106,9 @@ def _label(index: int, task: Task, part: dict[str, np.ndarray], probes: Probes) 
     )
 
 
-def _predictions(cohort, task: Task, where: np.ndarray, split: str, probes: Probes, embeddings) -> pl.DataFrame:
+def _predictions(
+    cohort: Cohort, task: Task, where: np.ndarray, split: str, probes: Probes, embeddings: np.ndarray
+) -> pl.DataFrame:
     rows = task.rows[where]
     logits = probes.logits(np.asarray(embeddings[rows]))
     labels = len(task.labels)
@@ -102,3 +130,6 @@ def _predictions(cohort, task: Task, where: np.ndarray, split: str, probes: Prob
             "logit": pl.Float32,
         },
     )
+
+
+KIND = Kind(name="probe", version=2, result=ProbeResult, run=run)
