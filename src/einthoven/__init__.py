@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .reports.ecg_paper import draw_ecg
     from .reports.page import write_report
     from .studies.executors.local import LocalExecutor
+    from .studies.inspection import study_status, verify_study
     from .studies.ledger import Ledger
     from .studies.loading import load_spec
     from .studies.plan import plan_representations
@@ -56,6 +57,8 @@ _HOMES = {
     "prepare": "datasets.building",
     "read_plan": "studies.running",
     "run_plan": "studies.running",
+    "study_status": "studies.inspection",
+    "verify_study": "studies.inspection",
     "write_report": "reports.page",
 }
 __all__ = [
@@ -75,6 +78,8 @@ __all__ = [
     "prepare",
     "read_plan",
     "run_plan",
+    "study_status",
+    "verify_study",
     "write_report",
 ]
 

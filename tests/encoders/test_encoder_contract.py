@@ -59,6 +59,14 @@ def test_card_is_complete_and_says_what_is_built(entry: EncoderEntry) -> None:
 
 
 @every
+def test_pretraining_names_registered_datasets(entry: EncoderEntry) -> None:
+    """A report finds test records that were seen in pretraining by comparing these names with the cohort's."""
+    from einthoven.datasets.registry import DATASETS
+
+    assert entry.card.pretraining == "unknown" or set(entry.card.pretraining) <= set(DATASETS.names())
+
+
+@every
 def test_unknown_preset_is_refused_with_the_known_ones(entry: EncoderEntry) -> None:
     with pytest.raises(UnknownNameError, match=r"Unknown preprocessing 'natve'.*Did you mean 'native'"):
         entry.card.preprocessing("natve")

@@ -58,3 +58,49 @@ def test_a_module_without_a_thing_is_named(catalogue) -> None:
     catalogue("a", None)
     with pytest.raises(EinthovenError, match=r"some_catalogue\.a .* defines no `THING` of type Thing \(found int\)"):
         registry().names()
+
+
+class Entry:
+    """What the registry uses of an entry point."""
+
+    name, value = "theirs", "their.module:THING"
+
+    def __init__(self, thing: object) -> None:
+        self.thing = thing
+
+    def load(self) -> object:
+        if isinstance(self.thing, Exception):
+            raise self.thing
+        return self.thing
+
+
+def entered(monkeypatch, *things: object) -> None:
+    def entries(*, group: str) -> list[Entry]:
+        assert group == "einthoven.encoders"
+        return [Entry(thing) for thing in things]
+
+    monkeypatch.setattr("einthoven.foundation.registry.entry_points", entries)
+
+
+def test_other_packages_add_things_by_entry_points(monkeypatch) -> None:
+    from einthoven.encoders.registry import ENCODERS, EncoderEntry
+
+    def fresh() -> Registry[EncoderEntry]:
+        return Registry(
+            "encoder", package="einthoven.encoders.catalogue", attribute="ENCODER", expected=EncoderEntry,
+            group="einthoven.encoders",
+        )  # fmt: skip
+
+    age_sex = ENCODERS.get("age-sex")
+    theirs = EncoderEntry(card=age_sex.card.model_copy(update={"name": "theirs"}), build=age_sex.build)
+    entered(monkeypatch, theirs)
+    assert fresh().get("theirs") is theirs
+    assert "age-sex" in fresh().names()
+    for thing, message in [
+        (age_sex, "adds the encoder 'age-sex', which exists"),
+        (ImportError("no module their"), r"\(their\.module:THING\) cannot be loaded: ImportError: no module their"),
+        ("a string", "is a str; EncoderEntry was expected"),
+    ]:
+        entered(monkeypatch, thing)
+        with pytest.raises(EinthovenError, match=message):
+            fresh().names()

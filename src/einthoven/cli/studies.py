@@ -110,7 +110,6 @@ def _run(spec: Any, out: Path | None, workers: int | None) -> None:
         # Said here: typer would end the process without a word.
         say(f"Interrupted. Finished cells are kept in {folder}; the same command goes on from them.")
         raise typer.Exit(130) from None
-    page = write_report(folder)
     say(
         f"{summary.done} cells done, {summary.reused} kept from before, {len(summary.failed)} failed, "
         f"{len(summary.blocked)} could not start."
@@ -119,7 +118,7 @@ def _run(spec: Any, out: Path | None, workers: int | None) -> None:
         say(f"FAILED {title}: {message}")
     for title, culprit in summary.blocked.items():
         say(f"not started: {title} (needs {culprit})")
-    typer.echo(f"report: {page}")
+    typer.echo(f"report: {write_report(folder)}")
     if not summary.complete:
         say("Mend the cause and run the same command again: only what is not finished is run.")
         raise typer.Exit(1)
@@ -127,45 +126,45 @@ def _run(spec: Any, out: Path | None, workers: int | None) -> None:
 
 def status(folder: _Folder, json: _Json = False) -> None:
     """How much of a study is finished, and the digest of what is."""
-    from einthoven.studies.ledger import Ledger
-    from einthoven.studies.running import read_plan
+    from einthoven.studies.inspection import study_status
 
-    planned = read_plan(folder)
-    ledger = Ledger(folder)
-    failures = ledger.failures()
-    rows = []
-    for cell in planned.cells:
-        state = "finished" if ledger.has(cell.key) else "failed" if cell.key in failures else "not run"
-        rows.append({"key": cell.key, "kind": cell.kind, "title": cell.title, "state": state})
-    finished = sum(row["state"] == "finished" for row in rows)
-    digest = ledger.digest(planned.keys)
+    found = study_status(folder)
+    rows = [
+        {"key": s.cell.key, "kind": s.cell.kind, "title": s.cell.title, "state": s.state, "message": s.message}
+        for s in found.cells
+    ]
     if json:
-        show_json({"study": planned.spec.name, "cells": rows, "finished": finished, "digest": digest})
+        name = found.plan.spec.name
+        show_json({"study": name, "cells": rows, "finished": found.finished, "digest": found.digest})
         return
     show_table(("cell", "what", "state"), [(row["key"][:12], row["title"], row["state"]) for row in rows])
-    for key, note in failures.items():
-        if key in planned.keys:
-            say(f"FAILED {note['title']}: {note['message']}")
-    typer.echo(f"{finished} of {len(rows)} cells finished; digest {digest}")
+    for row in rows:
+        if row["state"] == "failed":
+            say(f"FAILED {row['title']}: {row['message']}")
+    typer.echo(f"{found.finished} of {len(rows)} cells finished; digest {found.digest}")
 
 
-def verify(folder: _Folder) -> None:
-    """Check that every finished cell of a study is as it was stored."""
-    from einthoven.foundation.errors import DataError
-    from einthoven.studies.ledger import Ledger
-    from einthoven.studies.running import read_plan
+def verify(folder: _Folder, json: _Json = False) -> None:
+    """Check that every finished cell is as it was stored, and so the cohort and embeddings if they are here."""
+    from einthoven.studies.inspection import verify_study
 
-    planned = read_plan(folder)
-    ledger = Ledger(folder)
-    finished = [cell for cell in planned.cells if ledger.has(cell.key)]
-    damaged = 0
-    for cell in finished:
-        try:
-            ledger.verify(cell.key)
-        except DataError as error:
-            damaged += 1
-            say(f"DAMAGED {cell.title}: {error}")
-    typer.echo(f"{len(finished) - damaged} of {len(finished)} finished cells are as they were stored")
+    checks = []
+    for check in verify_study(folder):
+        checks.append(check)
+        if check.problem:
+            say(f"DAMAGED {check.of} {check.what}: {check.problem}")
+        elif check.absent:
+            say(f"not here, not checked: {check.of} {check.what}")
+    damaged = [check for check in checks if check.problem]
+    if json:
+        show_json([{"of": c.of, "what": c.what, "problem": c.problem, "absent": c.absent} for c in checks])
+    else:
+        sound = [check.of for check in checks if not check.problem and not check.absent]
+        cells = [check for check in checks if check.of == "cell"]
+        typer.echo(
+            f"{sound.count('cell')} of {len(cells)} finished cells are as they were stored; so are "
+            f"{sound.count('cohort')} cohort(s) and {sound.count('embeddings')} embedding array(s)"
+        )
     if damaged:
         raise typer.Exit(1)
 

@@ -7,5 +7,9 @@ from einthoven.foundation.registry import Registry
 from .dataset import Dataset
 
 DATASETS: Registry[Dataset] = Registry(
-    "dataset", package="einthoven.datasets.catalogue", attribute="DATASET", expected=Dataset
+    "dataset",
+    package="einthoven.datasets.catalogue",
+    attribute="DATASET",
+    expected=Dataset,
+    group="einthoven.datasets",
 )

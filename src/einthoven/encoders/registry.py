@@ -29,7 +29,11 @@ class EncoderEntry:
 
 
 ENCODERS: Registry[EncoderEntry] = Registry(
-    "encoder", package="einthoven.encoders.catalogue", attribute="ENCODER", expected=EncoderEntry
+    "encoder",
+    package="einthoven.encoders.catalogue",
+    attribute="ENCODER",
+    expected=EncoderEntry,
+    group="einthoven.encoders",
 )
 
 

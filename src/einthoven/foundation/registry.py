@@ -1,7 +1,8 @@
 """A catalogue is a package with one module for each thing; a registry finds them by name.
 
-Adding a thing is adding a module: nobody edits a list. Modules of a catalogue are imported when the registry is first
-asked, so they import heavy libraries inside their functions, not at their top.
+Adding a thing is adding a module: nobody edits a list. Other installed packages add theirs by an entry point whose
+group is the registry's. Modules of a catalogue are imported when the registry is first asked, so they import heavy
+libraries inside their functions, not at their top.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 from functools import cached_property
+from importlib.metadata import entry_points
 from typing import Generic, Protocol, TypeVar
 
 from .errors import EinthovenError, unknown_name
@@ -35,13 +37,15 @@ class Registry(Generic[T]):
         package: dotted name of the catalogue.
         attribute: the module-level name each module of it defines.
         expected: the type of that attribute.
+        group: entry points through which other installed packages add things; None if they cannot.
     """
 
-    def __init__(self, kind: str, *, package: str, attribute: str, expected: type[T]) -> None:
+    def __init__(self, kind: str, *, package: str, attribute: str, expected: type[T], group: str | None = None) -> None:
         self.kind = kind
         self._package = package
         self._attribute = attribute
         self._expected = expected
+        self._group = group
 
     @cached_property
     def _things(self) -> dict[str, T]:
@@ -58,7 +62,30 @@ class Registry(Generic[T]):
             if thing.name in found:
                 raise EinthovenError(f"Two modules of {self._package} register the {self.kind} {thing.name!r}.")
             found[thing.name] = thing
+        for name, thing in self._from_other_packages():
+            if thing.name in found:
+                raise EinthovenError(
+                    f"The entry point {name} of {self._group} adds the {self.kind} {thing.name!r}, which exists. "
+                    "Give it another name, or uninstall its package."
+                )
+            found[thing.name] = thing
         return dict(sorted(found.items()))
+
+    def _from_other_packages(self) -> Iterator[tuple[str, T]]:
+        for entry in entry_points(group=self._group) if self._group else ():
+            try:
+                thing = entry.load()
+            except Exception as error:
+                raise EinthovenError(
+                    f"The entry point {entry.name} of {self._group} ({entry.value}) cannot be loaded: "
+                    f"{type(error).__name__}: {error}. Mend or uninstall the package that has it."
+                ) from error
+            if not isinstance(thing, self._expected):
+                raise EinthovenError(
+                    f"The entry point {entry.name} of {self._group} ({entry.value}) is a {type(thing).__name__}; "
+                    f"{self._expected.__name__} was expected."
+                )
+            yield entry.name, thing
 
     def names(self) -> list[str]:
         """All registered names, sorted."""

@@ -1,0 +1,67 @@
+"""Today's keys and schemas, written down: none of them changes by accident.
+
+A key that changes makes every finished study run again, and a schema that changes makes it unreadable. If a test here
+fails, either undo the change, or raise the version that stands for it, say so in the changelog, and write the new value
+down.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from einthoven.datasets.building import prepare
+from einthoven.datasets.cohort import Cohort
+from einthoven.embeddings.store import embedding_key
+from einthoven.encoders.registry import build_encoder
+from einthoven.foundation.identity import content_key
+from einthoven.signals.preprocessing import Preprocessing
+from einthoven.studies.kind import KINDS
+from einthoven.studies.plan import plan_representations
+from einthoven.studies.spec import parse_spec
+
+_SCHEMAS = {
+    ("cohort", 2): "7ac3cec678affda2",
+    ("comparison", 2): "02b5fac52598f15b",
+    ("embedding", 2): "0fe0dfc440cecb49",
+    ("probe", 2): "f82e228d42afc6fc",
+}
+
+
+@pytest.mark.parametrize("kind", list(KINDS), ids=lambda kind: kind.name)
+def test_results_have_the_schema_of_their_version(kind) -> None:
+    # Descriptions are for people; `title` and `description` are no part of what can be read.
+    schema = _without_words(kind.result.model_json_schema())
+    assert content_key(schema)[:16] == _SCHEMAS[kind.name, kind.version]
+
+
+def _without_words(value):
+    if isinstance(value, dict):
+        return {
+            k: _without_words(v) for k, v in value.items() if not (k in ("title", "description") and isinstance(v, str))
+        }
+    return [_without_words(item) for item in value] if isinstance(value, list) else value
+
+
+def test_cohorts_have_the_fingerprint_they_had(ptbxl, home) -> None:
+    assert prepare("ptbxl", ptbxl.path).fingerprint[:16] == "44af3f0e35f30b9e"
+    assert prepare("phantom", options={"records": 60}).fingerprint[:16] == "c47e4d566f32cf7e"
+
+
+def test_cells_of_a_study_have_the_keys_they_had(ptbxl, home) -> None:
+    prepare("ptbxl", ptbxl.path)
+    values = {"name": "s", "cohort": "ptbxl-100hz", "tasks": ["super"], "encoders": ["age-sex"]}
+    plan = plan_representations(parse_spec(values, where="test"))
+    assert {cell.kind: cell.key[:16] for cell in plan.cells} == {
+        "cohort": "f370675ff55bc135",
+        "embedding": "401d0aba6e4464af",
+        "probe": "d1d7562c642442a5",
+        "comparison": "e4ed8c12a3a1ffb5",
+    }
+
+
+def test_embeddings_of_a_signal_encoder_have_the_key_they_had(ptbxl, home) -> None:
+    prepare("ptbxl", ptbxl.path)
+    encoder = build_encoder("age-sex")
+    chain = Preprocessing(name="any", rate=250.0, seconds=10.0, normalisation="lead-z")
+    assert content_key(chain.identity())[:16] == "9ac0c8cd8eda1655"
+    assert embedding_key(encoder, Cohort.open("ptbxl-100hz"), encoder.card.preprocessing())[:16] == "c3b9286d325d9ff2"
