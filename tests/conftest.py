@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from einthoven.foundation.identity import sha256_file
 
 _ROOT = Path(__file__).resolve().parents[1]
 
@@ -117,3 +121,14 @@ class PtbxlFolder:
 def ptbxl(tmp_path: Path) -> PtbxlFolder:
     """A whole, valid, small source folder in the layout of PTB-XL."""
     return PtbxlFolder(tmp_path / "ptbxl")
+
+
+@pytest.fixture
+def vouch() -> Callable[[Path], None]:
+    """State the digests of a cell's files anew, as if it had been stored as it now is."""
+
+    def restate(folder: Path) -> None:
+        digests = {f.name: sha256_file(f) for f in sorted(folder.iterdir()) if f.name != "files.json"}
+        (folder / "files.json").write_text(json.dumps(digests))
+
+    return restate

@@ -111,8 +111,13 @@ def _with_nan(samples: np.ndarray) -> np.ndarray:
             lambda p: p.write_record(p.stem(2), p.samples(2), names=(*LEADS[:11], "X9")),
             r"Unknown lead 'X9'",
         ),
+        (
+            lambda p: p.write_record(p.stem(2), p.samples(2), names=("II", "I", *LEADS[2:])),
+            r"is not .* as it must be.*With the names of I and II exchanged all limb leads agree",
+        ),
+        (lambda p: p.write_record(p.stem(2), p.samples(2) * 0), "No lead moves"),
     ],
-    ids=["nan", "missing lead", "wrong unit", "short", "unknown lead"],
+    ids=["nan", "missing lead", "wrong unit", "short", "unknown lead", "exchanged names", "nothing"],
 )
 def test_a_bad_record_stops_and_is_named_or_is_left_out_and_noted(ptbxl, home, breaking, message) -> None:
     breaking(ptbxl)

@@ -59,6 +59,26 @@ def test_card_is_complete_and_says_what_is_built(entry: EncoderEntry) -> None:
 
 
 @every
+def test_its_own_code_is_part_of_its_fingerprint(entry: EncoderEntry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever edits it must not be given what the old code computed."""
+    from einthoven.foundation import code_identity as room
+
+    before = build_encoder(entry.name).fingerprint()
+    real = room._dump
+
+    def edited(node: object) -> str:
+        text = real(node)
+        return text.replace("name='_embed", "name='_edited")
+
+    monkeypatch.setattr(room, "_dump", edited)
+    room._identity_of_modules.cache_clear()
+    assert build_encoder(entry.name).fingerprint() != before
+    monkeypatch.undo()
+    room._identity_of_modules.cache_clear()
+    assert build_encoder(entry.name).fingerprint() == before
+
+
+@every
 def test_pretraining_names_registered_datasets(entry: EncoderEntry) -> None:
     """A report finds test records that were seen in pretraining by comparing these names with the cohort's."""
     from einthoven.datasets.registry import DATASETS

@@ -43,10 +43,11 @@ def test_the_digest_is_the_ledgers(make_study):
     assert study.digest == Ledger(folder).digest([reading.cell.key for reading in study.cells])
 
 
-def test_a_result_of_another_schema_is_refused_by_name(make_study):
+def test_a_result_of_another_schema_is_refused_by_name(make_study, vouch):
     folder = make_study()
     key = next(reading.cell.key for reading in read_study(folder).cells if reading.cell.kind == "comparison")
     (folder / "cells" / key / "result.json").write_text('{"schema_version": 99}')
+    vouch(folder / "cells" / key)
     with pytest.raises(DataError, match=r"cannot be read as ComparisonResult .*: Input should be 1 at schema_version"):
         read_study(folder)
 
@@ -54,3 +55,17 @@ def test_a_result_of_another_schema_is_refused_by_name(make_study):
 def test_a_folder_without_a_study_is_refused(tmp_path):
     with pytest.raises(DataError, match="holds no study"):
         read_study(tmp_path)
+
+
+def test_a_damaged_cell_is_named_and_not_shown(make_study):
+    """Whatever of it was changed, and however that would have been read."""
+    folder = make_study()
+    for cell in (folder / "cells").glob("[0-9a-f]*"):
+        for file in cell.iterdir():
+            if file.name in ("files.json", "draws.npz", "predictions.parquet", "probe.npz"):
+                continue  # no report reads these
+            content = file.read_bytes()
+            file.write_bytes(content[: len(content) // 2] + b"?" + content[len(content) // 2 + 1 :])
+            with pytest.raises(DataError, match=f"changed after it was stored: {file.name}"):
+                read_study(folder)
+            file.write_bytes(content)

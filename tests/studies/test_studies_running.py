@@ -184,13 +184,14 @@ def test_a_folder_that_holds_no_study_is_refused(tmp_path) -> None:
         read_plan(tmp_path)
 
 
-def test_a_result_of_another_schema_is_refused(spec, tmp_path) -> None:
+def test_a_result_of_another_schema_is_refused(spec, tmp_path, vouch) -> None:
     plan = plan_representations(spec)
     run_plan(plan, tmp_path / "run", InlineExecutor())
     ledger = Ledger(tmp_path / "run")
     key = plan.of_kind("probe")[0].key
     file = ledger.path(key) / "result.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "surprise": 1}))
+    vouch(file.parent)
     with pytest.raises(DataError, match=r"cannot be read as ProbeResult .* at surprise\. Read it with that version"):
         ledger.result(key, ProbeResult)
 
@@ -210,7 +211,7 @@ def test_every_file_of_a_cell_is_vouched_for(spec, tmp_path) -> None:
             ledger.verify(key)
         file.write_bytes(content)
     (ledger.path(key) / "files.json").unlink()
-    with pytest.raises(DataError, match=r"is damaged.*Delete its folder"):
+    with pytest.raises(DataError, match=r"is damaged.*Delete the folder"):
         ledger.verify(key)
 
 
@@ -364,3 +365,17 @@ def test_two_names_of_one_encoder_are_refused(spec) -> None:
     twice = [{"name": "random-resnet18"}, {"name": "random-resnet18", "parameters": {"seed": 0}}]
     with pytest.raises(UsageError, match=r"random-resnet18 and random-resnet18 \(seed=0\) give the same embeddings"):
         plan_representations(parse_spec({**values, "encoders": twice}, where="t"))
+
+
+def test_a_folder_of_another_study_is_taken_only_when_told_to(spec, tmp_path) -> None:
+    folder = tmp_path / "run"
+    first = plan_representations(spec)
+    run_plan(first, folder, InlineExecutor())
+    stored = (folder / "plan.json").read_bytes()
+    narrower = plan_representations(spec.model_copy(update={"tasks": ("super",)}))
+    with pytest.raises(UsageError, match=r"holds another study: 3 of its finished cells .*--out.*--replace"):
+        run_plan(narrower, folder, InlineExecutor())
+    assert (folder / "plan.json").read_bytes() == stored
+    assert run_plan(narrower, folder, InlineExecutor(), replace=True).reused == 6
+    assert read_plan(folder) == narrower
+    assert run_plan(first, folder, InlineExecutor()).reused == 9

@@ -71,12 +71,15 @@ def run(
     encoders: _Encoders = None,
     settings: _Set = None,
     out: Annotated[Path | None, typer.Option(help="The study's folder; default runs/NAME.")] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Take a folder that holds another study; its finished cells stay.")
+    ] = False,
     workers: _Workers = None,
 ) -> None:
     """Run a study, or go on with one that was stopped, and write its report."""
     from einthoven.studies.loading import load_spec
 
-    _run(load_spec(study, changes=_changes(cohort, tasks, encoders, settings)), out, workers)
+    _run(load_spec(study, changes=_changes(cohort, tasks, encoders, settings)), out, workers, replace=replace)
 
 
 def demo(
@@ -92,10 +95,11 @@ def demo(
     name = "phantom-100hz" if (records, seed) == (2000, 0) else f"phantom-100hz-{records}-seed{seed}"
     with counting("making the phantom") as progress:
         prepare("phantom", name=name, rate=100.0, options={"records": records, "seed": seed}, progress=progress)
-    _run(load_spec("demo", changes={"cohort": name}), out, workers)
+    # The demo is the same study in every version; after an update its cells are new ones.
+    _run(load_spec("demo", changes={"cohort": name}), out, workers, replace=True)
 
 
-def _run(spec: Any, out: Path | None, workers: int | None) -> None:
+def _run(spec: Any, out: Path | None, workers: int | None, *, replace: bool) -> None:
     from einthoven.reports.page import write_report
     from einthoven.studies.executors.local import LocalExecutor
     from einthoven.studies.plan import plan_representations
@@ -105,7 +109,7 @@ def _run(spec: Any, out: Path | None, workers: int | None) -> None:
     planned = plan_representations(spec)
     try:
         with LocalExecutor(workers=workers) as executor, CellProgress() as progress:
-            summary = run_plan(planned, folder, executor, listener=progress)
+            summary = run_plan(planned, folder, executor, listener=progress, replace=replace)
     except KeyboardInterrupt:
         # Said here: typer would end the process without a word.
         say(f"Interrupted. Finished cells are kept in {folder}; the same command goes on from them.")

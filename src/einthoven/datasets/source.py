@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+from einthoven.foundation.code_identity import code_identity
 from einthoven.foundation.errors import DataError, UsageError, unknown_name
 from einthoven.foundation.identity import content_key, sha256_file
 
@@ -51,6 +52,7 @@ class Source:
             "version": self.dataset.card.version,
             "rate": self.scan.rate,
             "rules": dict(self.scan.rules),
+            "code": code_identity(self.dataset.scan, within=self.dataset.scan.__module__),
             "metadata": {file: sha256_file(self.path(file)) for file in self.scan.source_files},
             "files": content_key(sizes),
             "records": len(self.present),

@@ -15,6 +15,7 @@ from einthoven.foundation.errors import DataError
 from einthoven.foundation.identity import sha256_file
 from einthoven.foundation.publishing import write_json
 from einthoven.signals.leads import STANDARD_LEADS, arrange_leads
+from einthoven.signals.limb_law import broken_limb_law
 from einthoven.signals.quality import quality_flags
 from einthoven.signals.units import check_plausible_millivolts
 from einthoven.version import VERSION
@@ -100,8 +101,13 @@ def _write_header(stream: BinaryIO, shape: tuple[int, ...]) -> None:
 def _stored(record: Record, scan: Scan, leads: tuple[str, ...]) -> tuple[np.ndarray, dict[str, str]]:
     if record.rate != scan.rate:
         raise DataError(f"Sampled at {record.rate:g} Hz; {scan.rate:g} Hz was expected.")
-    if record.signal.shape[-1] != scan.samples:
-        raise DataError(f"{record.signal.shape[-1]} samples per lead; {scan.samples} were expected.")
+    if record.signal.ndim != 2 or record.signal.shape[0] != len(record.leads):
+        raise DataError(
+            f"The signal has shape {record.signal.shape}; (leads, samples) of {len(record.leads)} leads "
+            "was expected. Is it transposed?"
+        )
+    if record.signal.shape[1] != scan.samples:
+        raise DataError(f"{record.signal.shape[1]} samples per lead; {scan.samples} were expected.")
     bad = ~np.isfinite(record.signal)
     if bad.any():
         shown = [f"{lead} ({count})" for lead, count in zip(record.leads, bad.sum(axis=1), strict=True) if count]
@@ -111,6 +117,9 @@ def _stored(record: Record, scan: Scan, leads: tuple[str, ...]) -> tuple[np.ndar
         )
     signal = arrange_leads(record.signal, record.leads, target=leads)
     check_plausible_millivolts(signal)
+    wrong = broken_limb_law(record.signal, record.leads)
+    if wrong:
+        raise DataError(wrong)
     scaled = np.rint(signal.astype(np.float64) * scan.gain)
     if np.abs(scaled).max() > np.iinfo(np.int16).max:
         lead, sample = np.unravel_index(np.abs(scaled).argmax(), scaled.shape)
@@ -119,6 +128,8 @@ def _stored(record: Record, scan: Scan, leads: tuple[str, ...]) -> tuple[np.ndar
             f"{np.iinfo(np.int16).max / scan.gain:.1f} mV that int16 holds at {scan.gain:g} units per mV."
         )
     found = quality_flags(signal[None], scan.rate)
+    if found.flat[0].all():
+        raise DataError("No lead moves: every one keeps one value for half of the record or longer. This is no ECG.")
     flag = {
         "flat_leads": " ".join(lead for lead, hit in zip(leads, found.flat[0], strict=True) if hit),
         "clipped_leads": " ".join(lead for lead, hit in zip(leads, found.clipped[0], strict=True) if hit),

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from einthoven.foundation.code_identity import code_identity
 from einthoven.foundation.errors import SignalError, UsageError
 from einthoven.foundation.identity import content_key
 from einthoven.signals.preprocessing import Preprocessing
@@ -16,6 +17,8 @@ from einthoven.signals.preprocessing import Preprocessing
 from .card import EncoderCard, ParameterValue
 
 _SHOWN = 5
+# Modules of this room that describe and check, and compute nothing: an edit there changes no embedding.
+_DESCRIBE = tuple(f"einthoven.encoders.{name}" for name in ("card", "contract", "registry", "checkpoints"))
 
 
 class Frozen:
@@ -37,7 +40,11 @@ class Frozen:
         return self.card.dimension
 
     def fingerprint(self) -> str:
-        """Identity of the encoder (64 hex digits): equal fingerprints give equal embeddings of equal input."""
+        """Identity of the encoder (64 hex digits): equal fingerprints give equal embeddings of equal input.
+
+        The code of the encoder's module, and of what it imports from this room or from its own package, is part of it
+        (comments and docstrings are not), so that an encoder that was edited is not given embeddings from before.
+        """
         return self._fingerprint
 
     @cached_property
@@ -48,8 +55,15 @@ class Frozen:
                 "protocol_version": self.protocol_version,
                 "parameters": self.parameters,
                 "weights": self._weights_identity(),
+                "code": [
+                    code_identity(thing, within="einthoven.encoders", without=_DESCRIBE) for thing in self._code()
+                ],
             }
         )
+
+    def _code(self) -> tuple[type, ...]:
+        """Classes whose modules, with what they import, decide the embeddings."""
+        return (type(self),)
 
     def _weights_identity(self) -> object:
         """Whatever else decides the embeddings: a digest of the weights, versions of algorithms. JSON-able."""

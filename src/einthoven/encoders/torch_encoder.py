@@ -47,6 +47,11 @@ class ConvolutionalEncoder(Encoder):
         with torch.inference_mode():
             return [np.ascontiguousarray(state.transpose(1, 2).numpy()) for state in network.states(_tensor(x))]
 
+    def _code(self) -> tuple[type, ...]:
+        network = type(self.module)
+        # A network put together from torch's own parts has no code of its own.
+        return super()._code() if network.__module__.startswith("torch.") else (*super()._code(), network)
+
     def _weights_identity(self) -> str:
         return weights_digest(self.module)
 

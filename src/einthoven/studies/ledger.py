@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import shutil
 from collections.abc import Iterable
@@ -21,7 +22,6 @@ from einthoven.version import VERSION
 from .cells import Cell
 
 R = TypeVar("R", bound=BaseModel)
-_REMEDY = "Delete its folder under cells/ and run the study again."
 _FILES = "files.json"
 # What may differ between two ledgers of equal content: times and machines, and bytes that depend on a library.
 _TRANSIENT = ("provenance.json", _FILES)
@@ -86,15 +86,13 @@ class Ledger:
             stated = read_json(folder / _FILES)
             identity = read_json(folder / "spec.json")
         except (OSError, ValueError) as error:
-            raise DataError(f"Cell {key[:12]} in {self.folder} is damaged: {error}. {_REMEDY}") from None
+            raise DataError(f"Cell {key[:12]} is damaged: {error}. {self._remedy(key)}") from None
         found = {file.name: sha256_file(file) for file in folder.iterdir() if file.name != _FILES}
         wrong = sorted(name for name in stated.keys() | found.keys() if stated.get(name) != found.get(name))
         if wrong:
-            raise DataError(
-                f"Cell {key[:12]} in {self.folder} changed after it was stored: {', '.join(wrong)}. {_REMEDY}"
-            )
+            raise DataError(f"Cell {key[:12]} changed after it was stored: {', '.join(wrong)}. {self._remedy(key)}")
         if content_key(identity) != key:
-            raise DataError(f"Cell {key[:12]} in {self.folder} holds another cell's specification. {_REMEDY}")
+            raise DataError(f"Cell {key[:12]} holds another cell's specification. {self._remedy(key)}")
 
     def result(self, key: str, expected: type[R]) -> R:
         """The typed result of a finished cell.
@@ -105,14 +103,10 @@ class Ledger:
         file = self._cells / key / "result.json"
         if not file.is_file():
             raise DataError(f"Cell {key[:12]} is not finished in {self.folder}; run the study to complete it.")
+        if content_key(json.loads(self._read(key, "spec.json"))) != key:
+            raise DataError(f"Cell {key[:12]} holds another cell's specification. {self._remedy(key)}")
         try:
-            identity = read_json(self._cells / key / "spec.json")
-        except (OSError, ValueError) as error:
-            raise DataError(f"Cell {key[:12]} in {self.folder} is damaged: {error}. {_REMEDY}") from None
-        if content_key(identity) != key:
-            raise DataError(f"Cell {key[:12]} in {self.folder} holds another cell's specification. {_REMEDY}")
-        try:
-            return expected.model_validate_json(file.read_text(encoding="utf-8"))
+            return expected.model_validate_json(self._read(key, "result.json"))
         except ValidationError as error:
             writer = self._written_by(key)
             raise DataError(
@@ -123,21 +117,40 @@ class Ledger:
 
     def arrays(self, key: str, stem: str) -> dict[str, np.ndarray]:
         """Named arrays of a finished cell."""
-        with np.load(self._cells / key / f"{stem}.npz", allow_pickle=False) as stored:
+        with np.load(io.BytesIO(self._read(key, f"{stem}.npz")), allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
 
     def table(self, key: str, stem: str) -> pl.DataFrame:
         """A table of a finished cell."""
-        return pl.read_parquet(self._cells / key / f"{stem}.parquet")
+        return pl.read_parquet(io.BytesIO(self._read(key, f"{stem}.parquet")))
 
     def provenance(self, key: str) -> dict[str, Any]:
         """How a finished cell came about."""
-        return read_json(self._cells / key / "provenance.json")
+        return json.loads(self._read(key, "provenance.json"))
+
+    def _remedy(self, key: str) -> str:
+        return f"Delete the folder {self.path(key)} and run the study again."
+
+    def _read(self, key: str, name: str) -> bytes:
+        """The bytes of a file of a finished cell, which must be those that were stored.
+
+        Raises:
+            DataError: the file changed or is missing.
+        """
+        folder = self.path(key)
+        try:
+            stated = read_json(folder / _FILES)
+            content = (folder / name).read_bytes()
+        except (OSError, ValueError) as error:
+            raise DataError(f"Cell {key[:12]} is damaged: {error}. {self._remedy(key)}") from None
+        if not isinstance(stated, dict) or stated.get(name) != hashlib.sha256(content).hexdigest():
+            raise DataError(f"Cell {key[:12]} changed after it was stored: {name}. {self._remedy(key)}")
+        return content
 
     def _written_by(self, key: str) -> str:
         try:
             return str(self.provenance(key).get("einthoven", "of an unknown version"))
-        except (OSError, ValueError):
+        except (DataError, ValueError):
             return "of an unknown version"
 
     def record_failure(self, cell: Cell, message: str, detail: str) -> None:
@@ -170,14 +183,12 @@ class Ledger:
             total.update(key.encode())
             for file in sorted(self.path(key).iterdir()):
                 if file.name not in _TRANSIENT:
-                    total.update(f"{file.name}:{_content_digest(file)}".encode())
+                    total.update(f"{file.name}:{self._content_digest(key, file)}".encode())
         return total.hexdigest()
 
-
-def _content_digest(file: Path) -> str:
-    if file.suffix == ".parquet":
-        return sha256_columns(pl.read_parquet(file).to_dict(as_series=False))
-    if file.suffix == ".npz":
-        with np.load(file, allow_pickle=False) as stored:
-            return "".join(name + sha256_array(stored[name]) for name in sorted(stored.files))
-    return sha256_file(file)
+    def _content_digest(self, key: str, file: Path) -> str:
+        if file.suffix == ".parquet":
+            return sha256_columns(self.table(key, file.stem).to_dict(as_series=False))
+        if file.suffix == ".npz":
+            return "".join(name + sha256_array(array) for name, array in sorted(self.arrays(key, file.stem).items()))
+        return hashlib.sha256(self._read(key, file.name)).hexdigest()

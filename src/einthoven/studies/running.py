@@ -69,14 +69,18 @@ class Listener(Protocol):
         ...
 
 
-def run_plan(plan: Plan, folder: Path, executor: Executor, *, listener: Listener | None = None) -> Summary:
+def run_plan(
+    plan: Plan, folder: Path, executor: Executor, *, listener: Listener | None = None, replace: bool = False
+) -> Summary:
     """Bring a study's folder to the state its plan describes.
 
     Args:
         folder: of the study; created, or continued if a run was stopped there.
+        replace: take the folder of another study. Its finished cells stay, but plan and report are then of this one.
 
     Raises:
-        UsageError: a cell needs one that is neither in the plan nor finished.
+        UsageError: the folder is another study's: cells that are finished there are not part of this plan; or a cell
+            needs one that is neither in the plan nor finished.
         BusyError: another process is running a study in the folder.
     """
     ledger = Ledger(folder)
@@ -85,12 +89,29 @@ def run_plan(plan: Plan, folder: Path, executor: Executor, *, listener: Listener
         clear_heartbeats(folder)
         waiting = [cell for cell in plan.cells if not ledger.has(cell.key)]
         schedule = Schedule(waiting, is_finished=ledger.has)
+        if not replace:
+            _refuse_another_study(plan, folder, ledger)
         write_plan(plan, folder)
         summary = Summary(folder=folder, reused=len(plan.cells) - len(waiting))
         if listener:
             listener.started(len(plan.cells), summary.reused)
         _Run(schedule, ledger, executor, summary, listener).to_the_end()
     return summary
+
+
+def _refuse_another_study(plan: Plan, folder: Path, ledger: Ledger) -> None:
+    """A study may grow where it lies; one that leaves finished cells behind would take another's place."""
+    if not (folder / PLAN).is_file():
+        return
+    before = [Cell.from_json(cell) for cell in read_json(folder / PLAN).get("cells", [])]
+    planned = set(plan.keys)
+    left = [cell.title for cell in before if cell.key not in planned and ledger.has(cell.key)]
+    if left:
+        raise UsageError(
+            f"{folder} holds another study: {len(left)} of its finished cells are not part of this one (first: "
+            f"{left[0]!r}), so its plan and report would be replaced. Name another folder with --out, or take this one "
+            "with --replace; finished cells stay in it either way."
+        )
 
 
 class _Run:

@@ -60,12 +60,13 @@ def test_neither_labels_nor_records_of_test_reach_the_weights(ran, another, ptbx
         assert all(label.test_positives == result.test_records for label in result.labels)
 
 
-def test_embeddings_other_than_those_recorded_are_refused(ran) -> None:
+def test_embeddings_other_than_those_recorded_are_refused(ran, vouch) -> None:
     ran.run("cohort", "embedding")
     cell = ran.cell("probe", "age-sex on super")
     recorded = ran.ledger.path(cell.needs[0]) / "result.json"
     values = json.loads(recorded.read_text())
     recorded.write_text(json.dumps({**values, "sha256": "0" * 64}))
+    vouch(recorded.parent)
     assert "not those this study recorded: sha256 000000000000 was recorded" in ran.message(cell)
 
 
@@ -99,11 +100,12 @@ def test_a_cell_of_another_version_or_kind_is_refused(ran) -> None:
     assert "Unknown kind of cell 'prob'" in ran.message(replace(cell, kind="prob"))
 
 
-def test_the_result_under_a_key_must_be_of_that_key(ran) -> None:
+def test_the_result_under_a_key_must_be_of_that_key(ran, vouch) -> None:
     ran.run("cohort", "embedding")
     cell = ran.cell("probe", "age-sex on super")
     file = ran.ledger.path(cell.needs[0]) / "spec.json"
     file.write_text(file.read_text().replace("age-sex", "sex-age"))
+    vouch(file.parent)
     assert "holds another cell's specification" in ran.message(cell)
 
 
@@ -131,3 +133,11 @@ def test_embedding_results_say_what_was_stored(ran) -> None:
         stored = open_embeddings(cell.inputs["embedding"], verify=True)
         assert (result.sha256, result.embedding_key) == (stored.sha256, stored.key)
         assert result.encoder_fingerprint == stored.manifest.encoder_fingerprint
+
+
+def test_a_result_that_was_edited_is_not_used(ran) -> None:
+    ran.run("cohort", "embedding")
+    cell = ran.cell("probe", "age-sex on super")
+    file = ran.ledger.path(cell.needs[0]) / "result.json"
+    file.write_text(file.read_text().replace("age-sex", "age-sx"))
+    assert "changed after it was stored: result.json" in ran.message(cell)

@@ -1,0 +1,78 @@
+"""Einthoven's law: the six limb leads are two measurements, so four of them can be checked against the others.
+
+A clinician who swaps electrodes keeps the law; a header that swaps names, or a file that mixes recordings, breaks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+LIMB_LEADS = ("I", "II", "III", "aVR", "aVL", "aVF")
+# III = II - I (Einthoven 1912); aVR, aVL, aVF by their definition (Goldberger 1942). Weights of I and II.
+_LAW = {"III": (-1.0, 1.0), "aVR": (-0.5, -0.5), "aVL": (1.0, -0.5), "aVF": (-0.5, 1.0)}
+# Below this a lead may be mostly noise, and a residual of its size says nothing.
+_QUIET_MILLIVOLTS = 0.05
+# On the 12-lead records of PTB-XL and of three other sources that were looked at, rounding, filters and noise leave at
+# most 0.04, once 0.33; two exchanged names leave 0.6 and more.
+BROKEN_ABOVE = 0.5
+
+
+def limb_lead_residuals(signal: np.ndarray, names: Sequence[str]) -> np.ndarray:
+    """How far each derived limb lead is from what I and II say it is.
+
+    Args:
+        signal: (records, leads, samples), mV, finite.
+        names: standard names of its leads, all six limb leads among them.
+
+    Returns:
+        float64 (records, 4) for III, aVR, aVL, aVF: rms of the difference over rms of what was expected, both about
+        their medians; the denominator is at least 0.05 mV.
+    """
+    values = {lead: _centred(signal[:, list(names).index(lead)]) for lead in LIMB_LEADS}
+    found = []
+    for lead, (one, two) in _LAW.items():
+        expected = one * values["I"] + two * values["II"]
+        found.append(_rms(values[lead] - _centred(expected)) / np.maximum(_rms(expected), _QUIET_MILLIVOLTS))
+    return np.stack(found, axis=1)
+
+
+def broken_limb_law(record: np.ndarray, names: Sequence[str]) -> str:
+    """What is wrong with the limb leads of one record, in words; empty if they agree, or if not all six are there.
+
+    Args:
+        record: (leads, samples), mV, finite.
+        names: standard names of its leads.
+    """
+    if not set(LIMB_LEADS) <= set(names):
+        return ""
+    residuals = limb_lead_residuals(record[None], names)[0]
+    if residuals.max() <= BROKEN_ABOVE:
+        return ""
+    worst = int(residuals.argmax())
+    lead, (one, two) = list(_LAW.items())[worst]
+    cure = _exchange_that_mends(record, list(names))
+    return (
+        f"Lead {lead} is not {one:g} I {two:+g} II, as it must be: they differ by {residuals[worst]:.2f} of its size. "
+        + (f"With the names of {cure[0]} and {cure[1]} exchanged all limb leads agree. " if cure else "")
+        + "The leads are under wrong names, or not of one recording."
+    )
+
+
+def _exchange_that_mends(record: np.ndarray, names: list[str]) -> tuple[str, str] | None:
+    for a, b in combinations(LIMB_LEADS, 2):
+        exchanged = [b if name == a else a if name == b else name for name in names]
+        if limb_lead_residuals(record[None], exchanged).max() <= BROKEN_ABOVE / 2:
+            return a, b
+    return None
+
+
+def _centred(values: np.ndarray) -> np.ndarray:
+    values = np.asarray(values, dtype=np.float64)
+    return values - np.median(values, axis=-1, keepdims=True)
+
+
+def _rms(values: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.mean(values**2, axis=-1))
