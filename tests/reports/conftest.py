@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from einthoven.datasets.dataset import Access
 from einthoven.datasets.manifest import CohortSummary, Excluded, TaskCoverage
 from einthoven.encoders.card import Pretraining
 from einthoven.signals.leads import STANDARD_LEADS
@@ -80,9 +81,10 @@ class StudyMaker:
     dataset: str = "phantom"
     notes: tuple[str, ...] = ("Synthetic ECGs with planted truth.",)
     example_note: str = "NORM, SR"
-    example_record: str = "00042"
+    example_record: str | None = "00042"
     pretraining: Pretraining = ()
     minimum: int = 10
+    access: Access = "synthetic"
     missing: tuple[str, ...] = ()
     failed: dict[str, str] = field(default_factory=dict)
     promised_factor: int = 1
@@ -107,7 +109,7 @@ class StudyMaker:
             kind="cohort", title="cohort phantom", spec={"split": "patients"}, inputs={"cohort": "c0"}, version=1
         )
         cells = [cohort]
-        self._publish(ledger, cohort, self._cohort(), arrays={"example": {"signal": example_signal()}})
+        self._publish(ledger, cohort, self._cohort(), arrays=self._example())
         embeddings = []
         for index, choice in enumerate(self.encoders):
             cell = Cell(
@@ -141,6 +143,9 @@ class StudyMaker:
         write_plan(Plan(spec=spec, cells=tuple(cells)), self.folder)
         return self.folder
 
+    def _example(self) -> dict[str, dict[str, np.ndarray]]:
+        return {} if self.example_record is None else {"example": {"signal": example_signal()}}
+
     def _publish(self, ledger: Ledger, cell: Cell, result, **more) -> None:
         if cell.title in self.failed:
             ledger.record_failure(cell, self.failed[cell.title], "Traceback: /home/someone/secret.py")
@@ -170,7 +175,7 @@ class StudyMaker:
             )  # fmt: skip
         excluded = {"signal file missing": 7, "flat in every lead": 2} if f > 1 else {}
         summary = CohortSummary(
-            dataset=self.dataset, dataset_version="1", title="Einthoven phantom",
+            dataset=self.dataset, dataset_version="1", access=self.access, title="Einthoven phantom",
             licence="Apache-2.0", citation="McSharry et al. IEEE TBME 50(3), 2003.", rate=100.0, leads=STANDARD_LEADS,
             samples=1000, gain=1000.0, records=2000, patients=1800, promised_records=2000 * f,
             excluded=Excluded(counts=excluded, first=dict.fromkeys(excluded, ("00001",))), tasks=tasks,

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from einthoven.reports.cautions import Caution, cautions
 from einthoven.reports.reading import read_study
 
@@ -75,3 +77,15 @@ def test_the_dataset_in_the_pretraining_is_said(make_study):
 def test_without_a_cohort_cell_nothing_breaks(make_study):
     found = cautions(read_study(make_study(missing=("cohort phantom",))))
     assert find(found, "not judged")
+
+
+@pytest.mark.parametrize(
+    ("access", "shown"), [("open", True), ("synthetic", True), ("credentialed", False), ("private", False)]
+)
+def test_ids_and_records_of_data_that_are_not_open_are_not_shown(make_study, access, shown):
+    from einthoven.reports.page import write_report
+
+    record = "00042" if shown else None
+    text = write_report(make_study(access=access, promised_factor=3, example_record=record)).read_text()
+    assert ("(first: 00001)" in text) == shown
+    assert (f"No single record is shown: access to the dataset is {access}" in text) == (not shown)

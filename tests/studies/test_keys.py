@@ -20,7 +20,7 @@ from einthoven.studies.plan import plan_representations
 from einthoven.studies.spec import parse_spec
 
 _SCHEMAS = {
-    ("cohort", 2): "7ac3cec678affda2",
+    ("cohort", 2): "3a2b86b1b1e489f5",
     ("comparison", 2): "02b5fac52598f15b",
     ("embedding", 2): "0fe0dfc440cecb49",
     ("probe", 2): "f82e228d42afc6fc",
@@ -52,7 +52,7 @@ def test_cells_of_a_study_have_the_keys_they_had(ptbxl, home) -> None:
     values = {"name": "s", "cohort": "ptbxl-100hz", "tasks": ["super"], "encoders": ["age-sex"]}
     plan = plan_representations(parse_spec(values, where="test"))
     assert {cell.kind: cell.key[:16] for cell in plan.cells} == {
-        "cohort": "f370675ff55bc135",
+        "cohort": "e94988f254c499df",
         "embedding": "49de71582aa6e166",
         "probe": "da5c9353c62ea35e",
         "comparison": "f72eb85ee818f115",

@@ -148,7 +148,14 @@ def prepare(
 
     if bad_records not in ("refuse", "exclude"):
         raise UsageError(f"--bad-records {bad_records!r}: expected 'refuse' or 'exclude'.")
+    made = False
     with counting(f"preparing {dataset}") as progress:
+
+        def tell(done: int, total: int) -> None:
+            nonlocal made
+            made = True
+            progress(done, total)
+
         cohort = prepare_cohort(
             dataset,
             source,
@@ -158,9 +165,11 @@ def prepare(
             allow_missing=allow_missing,
             bad_records=cast("Literal['refuse', 'exclude']", bad_records),
             replace=replace,
-            progress=progress,
+            progress=tell,
         )
     manifest = cohort.manifest
+    if not made:
+        say("It was prepared before, from the same files by the same code, and is kept.")
     typer.echo(f"{cohort.name}: {_present(manifest)} records of {manifest.patients:,} patients in {cohort.path}")
     for reason, count in manifest.excluded.counts.items():
         first = ", ".join(manifest.excluded.first[reason])
@@ -197,16 +206,19 @@ def draw(
     import numpy as np
 
     from einthoven.datasets.cohort import Cohort
-    from einthoven.foundation.errors import UsageError, unknown_name
+    from einthoven.foundation.errors import UsageError
     from einthoven.reports.ecg_paper import ecg_png, ecg_svg
 
     opened = Cohort.open(cohort)
     ids = list(opened.record_ids)
     record = record or str(ids[0])
     if record not in ids:
-        raise unknown_name("record", record, [str(i) for i in ids[:20]], where=f"cohort {opened.name} (first 20 shown)")
+        raise UsageError(
+            f"Cohort {opened.name} has no record {record!r}. It has {len(ids):,}, from {ids[0]} to {ids[-1]}."
+        )
     signal = opened.signals(np.array([ids.index(record)]))[0]
     title = f"{opened.manifest.title} record {record}"
+    out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix == ".svg":
         out.write_text(ecg_svg(signal, opened.rate, leads=opened.leads, title=title), encoding="utf-8")
     elif out.suffix == ".png":

@@ -9,12 +9,17 @@ import typer
 
 from .output import CellProgress, counting, say, show_json, show_table
 
-_Study = Annotated[str, typer.Argument(help="A preset's name, or a study file ending in .yaml.")]
+_Study = Annotated[str, typer.Argument(help="A preset's name, or a study file ending in .yaml or .yml.")]
 _Folder = Annotated[Path, typer.Argument(help="The study's folder, such as runs/demo.")]
 _Cohort = Annotated[str | None, typer.Option(help="Prepared cohort to run on, instead of the study's own.")]
 _Tasks = Annotated[str | None, typer.Option(help="Comma-separated tasks; default all of the cohort.")]
 _Encoders = Annotated[str | None, typer.Option(help="Comma-separated encoders, instead of the study's own.")]
-_Set = Annotated[list[str] | None, typer.Option("--set", help="KEY=VALUE over the study's own; repeatable.")]
+_Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", help="KEY=VALUE over the study's own, such as bootstrap.draws=2000; repeatable. README lists the keys."
+    ),
+]
 _Json = Annotated[bool, typer.Option("--json", help="As JSON.")]
 _Workers = Annotated[int | None, typer.Option(min=1, help="Processes; default one for each core.")]
 
@@ -26,15 +31,19 @@ def register(app: typer.Typer) -> None:
 
 
 def _changes(cohort: str | None, tasks: str | None, encoders: str | None, settings: list[str] | None) -> dict[str, Any]:
+    from einthoven.foundation.errors import UsageError
     from einthoven.studies.loading import parse_setting
 
     changes: dict[str, Any] = {}
     if cohort:
         changes["cohort"] = cohort
-    if tasks:
+    if tasks is not None:
         changes["tasks"] = [task.strip() for task in tasks.split(",") if task.strip()]
-    if encoders:
+    if encoders is not None:
         changes["encoders"] = [name.strip() for name in encoders.split(",") if name.strip()]
+    for option in ("tasks", "encoders"):
+        if changes.get(option) == []:
+            raise UsageError(f"--{option} names none. Leave it out for those of the study, or name some, with commas.")
     changes.update(parse_setting(text) for text in settings or [])
     return changes
 
@@ -123,6 +132,7 @@ def _run(spec: Any, out: Path | None, workers: int | None, *, replace: bool) -> 
     for title, culprit in summary.blocked.items():
         say(f"not started: {title} (needs {culprit})")
     typer.echo(f"report: {write_report(folder)}")
+    say("Open it in a browser; it needs no network.")
     if not summary.complete:
         say("Mend the cause and run the same command again: only what is not finished is run.")
         raise typer.Exit(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 SPLITS = ("train", "val", "test")
+Access = Literal["open", "credentialed", "private", "synthetic"]
 
 
 class DatasetCard(BaseModel):
@@ -25,8 +26,8 @@ class DatasetCard(BaseModel):
     version: str
     summary: str
     licence: str
-    access: str
-    """How one gets the files: "open", "credentialed", "synthetic"."""
+    access: Access
+    """How one gets the files. A report shows single records, and names them, only if it is "open" or "synthetic"."""
     url: str
     citation: str
     rates: tuple[float, ...]

@@ -6,6 +6,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from .dataset import Access
+
 SCHEMA_VERSION: Final = 2
 
 
@@ -38,6 +40,7 @@ class CohortSummary(BaseModel):
     prepared, or on what it was called.
 
     Attributes:
+        access: of the dataset's card; what may be shown outside follows from it.
         gain: int16 units per mV.
         promised_records: as many as the source's metadata name.
         rules: name -> version of every rule that decided something.
@@ -52,6 +55,7 @@ class CohortSummary(BaseModel):
     title: str
     licence: str
     citation: str
+    access: Access
     rate: float
     leads: tuple[str, ...]
     samples: int
@@ -67,6 +71,11 @@ class CohortSummary(BaseModel):
     notes: tuple[str, ...]
     flagged: dict[str, int]
     fingerprint: str
+
+    @property
+    def may_be_shown(self) -> bool:
+        """Whether single records and their ids may stand in a report that is passed on."""
+        return self.access in ("open", "synthetic")
 
 
 class Manifest(CohortSummary):

@@ -74,6 +74,10 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
     """
     if folder is not None and not folder.is_dir():
         raise UsageError(f"The source {folder} is not a folder.")
+    if dataset.card.needs_source and folder is None:
+        raise UsageError(f"{dataset.name} is read from files: name the folder that holds them with --source.")
+    if not dataset.card.needs_source and folder is not None:
+        raise UsageError(f"{dataset.name} is made, not read: leave --source out.")
     where = f"dataset {dataset.name}"
     for option in options:
         if option not in dataset.options:
@@ -103,10 +107,12 @@ def check_complete(source: Source, *, allow_missing: bool) -> None:
     """
     records, missing = source.scan.records, source.missing
     if missing and not allow_missing:
-        first = [source.first_missing(records[index]) for index in missing[:10]]
+        files = dict.fromkeys(source.first_missing(records[index]) for index in missing)
+        first = list(files)[:10]
         raise DataError(
-            f"{len(missing)} of {len(records)} records have no signal file under {source.folder}. First {len(first)}: "
-            f"{', '.join(first)}. Download them, or prepare the rest with --allow-missing (the manifest and every "
+            f"{len(missing)} of {len(records)} records have no signal file under {source.folder}; "
+            f"{len(files)} files do not exist. First {len(first)}: {', '.join(first)}. "
+            "Download them, or prepare the rest with --allow-missing (the manifest and every "
             "report will then say what is missing)."
         )
     if not source.present:

@@ -216,6 +216,7 @@ def _manifest(
         title=card.title,
         licence=card.licence,
         citation=card.citation,
+        access=card.access,
         rate=scan.rate,
         leads=STANDARD_LEADS,
         samples=scan.samples,

@@ -21,6 +21,7 @@ class EmbeddingsManifest(BaseModel):
         batch_size: records at a time.
         made_by: software, machine and threads, as the caller gave them; the last bits of a network's output may depend
             on them, and the key does not.
+        seconds: what the pass took, or the last part of it if it was stopped.
         sha256: of the array (dtype, shape and values).
         non_finite: numbers of the array that are not finite; always 0, since such embeddings are refused.
         created: when, UTC, ISO 8601.
@@ -42,6 +43,7 @@ class EmbeddingsManifest(BaseModel):
     dimension: int
     batch_size: int
     made_by: dict[str, Any]
+    seconds: float
     sha256: str
     non_finite: int = 0
     created: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -142,10 +143,12 @@ def embed_cohort(
             dimension=encoder.dimension,
             batch_size=batch_size,
         )
+        started = time.perf_counter()
         with partial:
             write_embeddings(
                 partial, embed, cohort, encoder=encoder.card.name, batch_size=batch_size, progress=progress
             )
+        seconds = time.perf_counter() - started
         # The digest is taken, and the manifest written, before the array leaves its place: if that fails, the pass is
         # still there to go on from.
         digest = sha256_npy(partial.path)
@@ -163,6 +166,7 @@ def embed_cohort(
                 dimension=encoder.dimension,
                 batch_size=batch_size,
                 made_by=dict(made_by or {}),
+                seconds=round(seconds, 3),
                 sha256=digest,
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
                 einthoven=VERSION,

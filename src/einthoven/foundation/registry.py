@@ -53,7 +53,15 @@ class Registry(Generic[T]):
         found: dict[str, T] = {}
         for module_info in pkgutil.iter_modules(package.__path__):
             module_name = f"{self._package}.{module_info.name}"
-            thing = getattr(importlib.import_module(module_name), self._attribute, None)
+            try:
+                module = importlib.import_module(module_name)
+            except Exception as error:
+                raise EinthovenError(
+                    f"{module_name}, in the {self.kind} catalogue, cannot be imported: "
+                    f"{type(error).__name__}: {error}. Mend the module or take it out. "
+                    "Heavy libraries belong inside its functions."
+                ) from error
+            thing = getattr(module, self._attribute, None)
             if not isinstance(thing, self._expected):
                 raise EinthovenError(
                     f"{module_name} is in the {self.kind} catalogue but defines no `{self._attribute}` of type "

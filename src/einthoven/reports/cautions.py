@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from einthoven.datasets.manifest import CohortSummary
+
 from .formatting import count, percent, plural, without_folders
 from .origins import origins
 from .reading import StudyReading
@@ -66,12 +68,16 @@ def _records(study: StudyReading) -> list[Caution]:
             f"the cohort ({100 * share:.3g} %).",
             "Scores are of the records present. Do not compare them with numbers on the whole dataset.",
             tuple(
-                f"{plural(number, 'record')}: {without_folders(reason)}"
-                + (f" (first: {', '.join(cohort.excluded.first[reason])})" if cohort.excluded.first.get(reason) else "")
+                f"{plural(number, 'record')}: {without_folders(reason)}{_first_ids(cohort, reason)}"
                 for reason, number in cohort.excluded.counts.items()
             ),
         )
     ]
+
+
+def _first_ids(cohort: CohortSummary, reason: str) -> str:
+    first = cohort.excluded.first.get(reason)
+    return f" (first: {', '.join(first)})" if first and cohort.may_be_shown else ""
 
 
 def _positives(study: StudyReading) -> list[Caution]:

@@ -66,9 +66,12 @@ def kind_times(study: StudyReading) -> tuple[list[KindTime], str]:
     for kind in kinds:
         planned = [reading for reading in study.cells if reading.cell.kind == kind]
         finished = [reading for reading in planned if reading.state == "finished"]
-        seconds = sum(float(reading.provenance.get("seconds", 0.0)) for reading in finished)
+        # What was found in a store took no time here; what it took when it was made is what a reader asks for.
+        seconds = sum(float(r.provenance.get("embedding_seconds", r.provenance.get("seconds", 0.0))) for r in finished)
         total += seconds
-        rows.append(KindTime(kind, len(finished), len(planned), duration(seconds)))
+        found = sum(bool(reading.provenance.get("from_store")) for reading in finished)
+        note = f", {plural(found, 'cell')} of it in an earlier study" if found else ""
+        rows.append(KindTime(kind, len(finished), len(planned), duration(seconds) + note))
     return rows, duration(total)
 
 

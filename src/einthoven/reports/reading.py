@@ -51,7 +51,7 @@ class StudyReading:
     """A study's plan and the typed results of its finished cells.
 
     Attributes:
-        example: float32 (leads, samples), mV: the cohort's example record; None while the cohort cell is missing.
+        example: float32 (leads, samples), mV: the cohort's example record; None where there is none to show.
         embeddings: by encoder id.
         probes: by (task, encoder id).
         comparisons: by task.
@@ -135,7 +135,8 @@ def read_study(folder: Path) -> StudyReading:
     for key, cell in finished.items():
         if cell.kind == "cohort":
             cohort = ledger.result(key, CohortResult)
-            example = ledger.arrays(key, "example")["signal"]
+            if cohort.example_record is not None:
+                example = ledger.arrays(key, "example")["signal"]
         elif cell.kind == "embedding":
             embeddings[encoder_of[key] or ""] = ledger.result(key, EmbeddingResult)
         elif cell.kind == "probe":

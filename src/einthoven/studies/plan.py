@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from einthoven.datasets.cohort import Cohort
+from einthoven.datasets.dataset import SPLITS
+from einthoven.encoders.registry import ENCODERS
 from einthoven.foundation.errors import UsageError, unknown_name
 
 from .cells import Cell
@@ -57,11 +59,17 @@ def plan_representations(spec: RepresentationsSpec) -> Plan:
     if rule not in cohort.manifest.split_rules:
         raise unknown_name("split rule", rule, cohort.manifest.split_rules, where=f"cohort {cohort.name}")
     spec = spec.model_copy(update={"tasks": spec.tasks or tuple(cohort.manifest.tasks), "split": rule})
+    _refuse_empty_splits(cohort, spec.tasks, rule)
+    for choice in spec.encoders:
+        ENCODERS.get(choice.name)
     ids = [choice.id for choice in spec.encoders]
     if spec.baseline is not None and spec.baseline not in ids:
-        raise UsageError(f"baseline is {spec.baseline!r}; it must be one of the study's encoders: {', '.join(ids)}.")
+        raise UsageError(
+            f"baseline is {spec.baseline!r}; it must be one of the study's encoders: {', '.join(ids)}. "
+            "Name one of them (--set baseline=NAME), or none (--set baseline=null)."
+        )
 
-    cells = [plan_cohort(cohort, place=spec.cohort, rule=rule)]
+    cells = [plan_cohort(cohort, place=spec.cohort, rule=rule, show_record=spec.show_record)]
     embeddings = {choice.id: plan_embedding(choice, cohort, place=spec.cohort) for choice in spec.encoders}
     _refuse_same_embeddings(embeddings)
     cells += embeddings.values()
@@ -74,6 +82,21 @@ def plan_representations(spec: RepresentationsSpec) -> Plan:
         ]
         cells += [*probes, plan_comparison(spec, task, probes=probes)]
     return Plan(spec=spec, cells=tuple(cells))
+
+
+def _refuse_empty_splits(cohort: Cohort, tasks: Iterable[str], rule: str) -> None:
+    """Known before anything runs, so said before anything runs."""
+    split = cohort.split(rule)
+    for task in tasks:
+        of_task = split[cohort.task(task).rows]
+        empty = [name for name in SPLITS if not (of_task == name).any()]
+        if empty:
+            raise UsageError(
+                f"Task {task} has no record in the {' and the '.join(empty)} split of rule {rule!r} of cohort "
+                f"{cohort.name}, so no probe can be fitted, chosen and tested. Leave the task out (--tasks), take "
+                f"another split rule (--set split=RULE; there are {', '.join(cohort.manifest.split_rules)}), or mend "
+                "the dataset's `splits`."
+            )
 
 
 def _refuse_same_embeddings(cells: Mapping[str, Cell]) -> None:

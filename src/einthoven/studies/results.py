@@ -15,7 +15,7 @@ METRICS: tuple[Metric, ...] = ("auroc", "average_precision")
 
 
 class CohortResult(BaseModel):
-    """Kind `cohort`: what the study was run on, and one record to look at (arrays `example.npz`)."""
+    """Kind `cohort`: what the study was run on, and one record to look at (arrays `example.npz`) if it may be shown."""
 
     model_config = _Strict
 
@@ -24,7 +24,7 @@ class CohortResult(BaseModel):
     split_rule: str
     records_by_split: dict[str, int]
     patients_by_split: dict[str, int]
-    example_record: str
+    example_record: str | None
     example_note: str
 
 

@@ -58,6 +58,8 @@ class RepresentationsSpec(BaseModel):
         tasks: tasks of the cohort; empty means all of them.
         encoders: what is compared.
         baseline: name of the encoder every other one is measured against beside the best, or None.
+        show_record: whether the report shows one record with its id and labels; None is "if the dataset is open or
+            synthetic".
         seed: of the bootstrap draws.
     """
 
@@ -73,6 +75,7 @@ class RepresentationsSpec(BaseModel):
     probe: ProbeGrid = Field(default_factory=ProbeGrid)
     bootstrap: BootstrapSpec = Field(default_factory=BootstrapSpec)
     support: SupportSpec = Field(default_factory=SupportSpec)
+    show_record: bool | None = None
     seed: int = Field(default=0, ge=0)
 
     @field_validator("encoders", mode="before")

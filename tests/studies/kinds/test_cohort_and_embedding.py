@@ -9,6 +9,7 @@ import pytest
 
 from einthoven.datasets.cohort import Cohort
 from einthoven.embeddings.store import open_embeddings
+from einthoven.studies.kinds.cohort import plan_cohort
 from einthoven.studies.provenance import environment
 from einthoven.studies.results import CohortResult
 
@@ -82,3 +83,15 @@ def test_another_card_is_another_cell_but_the_same_embeddings(ran, another, monk
     other = another()
     assert other.cell("embedding", "age-sex").key != ran.cell("embedding", "age-sex").key
     assert {c.key for c in other.plan.of_kind("probe")} == {c.key for c in ran.plan.of_kind("probe")}
+
+
+def test_no_record_is_kept_to_be_shown_unless_the_data_are_open_or_it_is_asked_for(ran, another) -> None:
+    open_key = ran.run("cohort").cell("cohort").key
+    assert ran.ledger.result(open_key, CohortResult).example_record is not None
+    hidden = another(show_record=False).run("cohort")
+    key = hidden.cell("cohort").key
+    assert hidden.ledger.result(key, CohortResult).example_record is None
+    assert not (hidden.ledger.path(key) / "example.npz").exists()
+    cohort = Cohort.open("ptbxl-100hz")
+    cohort.manifest = cohort.manifest.model_copy(update={"access": "private"})
+    assert plan_cohort(cohort, place="p", rule="official").spec["show_record"] is False

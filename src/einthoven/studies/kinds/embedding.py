@@ -57,6 +57,7 @@ def run(cell: Cell, context: Context) -> Output:
     card = ENCODERS.get(choice.name).card
     if _card_key(card) != cell.inputs["card"]:
         raise changed_since(cell.places["cohort"], [f"encoder {choice.id}"])
+    from_store = is_stored(cell.inputs["embedding"])
     stored = stored_embeddings(choice, cell.inputs["embedding"], cell.places["cohort"], context)
     result = EmbeddingResult(
         encoder=choice.id,
@@ -74,7 +75,9 @@ def run(cell: Cell, context: Context) -> Output:
         licence=card.weights_licence,
     )
     # The embeddings may be older than this cell: what made them is what their numbers came about with.
-    return Output(result, notes={**stored.manifest.made_by, "embedded": stored.manifest.created})
+    manifest = stored.manifest
+    notes = {"embedded": manifest.created, "embedding_seconds": manifest.seconds, "from_store": from_store}
+    return Output(result, notes={**manifest.made_by, **notes})
 
 
 def _card_key(card: EncoderCard) -> str:
