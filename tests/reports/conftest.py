@@ -76,6 +76,7 @@ class StudyMaker:
     skill: Sequence[float] = (0.83, 0.82, 0.68)
     floors: Sequence[bool] = (True, True, True)
     half: float = 0.03
+    label_half: float | None = None
     difference_half: float = 0.02
     baseline: str | None = None
     dataset: str = "phantom"
@@ -248,7 +249,7 @@ class StudyMaker:
 
     def _label(self, name: str, positives: int, rng: np.random.Generator) -> LabelScores:
         judged = positives >= self.minimum
-        half = 0.3 / max(positives, 1) ** 0.5
+        half = 0.3 / max(positives, 1) ** 0.5 if self.label_half is None else self.label_half
         shift = float(rng.normal(0, 0.04))
         auroc = [float(np.clip(s + shift + rng.normal(0, 0.02), 0.05, 0.99)) if positives else None for s in self.skill]
         precision = [min(0.99, max(0.02, p - 0.6 + positives / TEST)) if p is not None else None for p in auroc]

@@ -89,3 +89,12 @@ def test_ids_and_records_of_data_that_are_not_open_are_not_shown(make_study, acc
     text = write_report(make_study(access=access, promised_factor=3, example_record=record)).read_text()
     assert ("(first: 00001)" in text) == shown
     assert (f"No single record is shown: access to the dataset is {access}" in text) == (not shown)
+
+
+def test_intervals_without_width_are_said(make_study):
+    assert not [c for c in cautions(read_study(make_study())) if "no width" in c.title]
+
+
+def test_an_interval_without_width_is_named_with_its_encoder(make_study):
+    found = find(cautions(read_study(make_study(label_half=0.0))), "no width")
+    assert any("NORM (random-resnet18)" in item for item in found.items)

@@ -39,7 +39,7 @@ def cautions(study: StudyReading) -> list[Caution]:
     """Everything to be warned of, the serious first; the order within a level is fixed."""
     rules: tuple[Callable[[StudyReading], list[Caution]], ...] = (
         _synthetic, _records, _positives, _floors, _pretraining, _low_support, _undefined, _few_positives,
-        _undefined_draws, _grid_edge, _unconverged, _split_rule, _mixed, _flagged, _notes,
+        _undefined_draws, _no_width, _grid_edge, _unconverged, _split_rule, _mixed, _flagged, _notes,
     )  # fmt: skip
     found = [caution for rule in rules for caution in rule(study)]
     rank: dict[Level, int] = {"serious": 0, "caution": 1, "note": 2}
@@ -204,6 +204,25 @@ def _undefined_draws(study: StudyReading) -> list[Caution]:
         return []
     detail = "In these draws a judged label had no positive record; they are left out of the interval of the mean."
     return [Caution("note", "Some bootstrap draws have no macro mean.", detail, tuple(items))]
+
+
+def _no_width(study: StudyReading) -> list[Caution]:
+    """A score of 1 in every draw has an interval without width, which claims a certainty that nobody has."""
+    items = []
+    for task, comparison in study.comparisons.items():
+        names = [
+            f"{scores.label} ({name})"
+            for scores in comparison.labels
+            if scores.judged
+            for name, estimate in zip(comparison.encoders, scores.auroc, strict=True)
+            if estimate.low is not None and estimate.low == estimate.high
+        ]
+        if names:
+            items.append(f"{task}: {', '.join(names)}")
+    if not items:
+        return []
+    detail = "Every draw gave the same score, mostly 1.000: the interval says nothing of patients who were not drawn."
+    return [Caution("note", "Some intervals have no width.", detail, tuple(items))]
 
 
 def _grid_edge(study: StudyReading) -> list[Caution]:

@@ -54,7 +54,13 @@ def task_verdict(study: StudyReading, task: str) -> Verdict:
     if baseline is not None and baseline in comparison.encoders and baseline != best:
         clauses += _against_baseline(comparison, baseline, best)
     clauses.append(_by_average_precision(comparison, best))
-    return Verdict(task, basis, f"{best}{floor} has the highest macro AUROC, {value}.", tuple(clauses))
+    tied = [
+        name
+        for name, estimate in zip(comparison.encoders, comparison.macro.auroc, strict=True)
+        if estimate.point == comparison.macro.auroc[comparison.encoders.index(best)].point and name != best
+    ]
+    shared = f" {plural(len(tied), 'other')} reach exactly the same: {', '.join(tied)}." if tied else ""
+    return Verdict(task, basis, f"{best}{floor} has the highest macro AUROC, {value}.{shared}", tuple(clauses))
 
 
 def basis_of(comparison: ComparisonResult) -> str:

@@ -1,0 +1,23 @@
+"""A ledger that version 0.1 wrote stays readable: its results, its digest, its report."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from einthoven.reports.page import write_report
+from einthoven.studies.inspection import study_status, verify_study
+
+_KEPT = Path(__file__).parent / "ledgers" / "0.1"
+
+
+def test_a_ledger_of_an_earlier_version_is_read_checked_and_reported(tmp_path, home) -> None:
+    folder = Path(shutil.copytree(_KEPT, tmp_path / "kept"))
+    status = study_status(folder)
+    assert status.finished == len(status.cells) == 6
+    assert status.digest == "a32b3eea2d68ee4200ddd43c96901d1dc8539b32800af75ae2a2677688a5626b"
+    checks = list(verify_study(folder))
+    assert [check for check in checks if check.problem] == []
+    page = write_report(folder).read_text()
+    assert "has the highest macro AUROC, 0.978 [0.931, 1.000]" in page
+    assert "No single record is shown" in page
