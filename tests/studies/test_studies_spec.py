@@ -83,3 +83,23 @@ def test_settings_of_the_command_line_are_yaml_values() -> None:
     assert parse_setting("baseline=null") == ("baseline", None)
     with pytest.raises(UsageError, match="expected key=value"):
         parse_setting("draws")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", r"is empty\. A study needs at least name, cohort and encoders"),
+        (b"# only a comment\n", "is empty"),
+        (b"name: a\ncohort: b\nname: c\n", r"line 3 is not valid YAML: the key 'name' stands here for the second"),
+        (b"name: a\nbootstrap:\n  draws: 1\n  draws: 2\n", r"line 4 .*'draws' stands here for the second time"),
+        (b"tasks: [[super\n", r"mine\.yaml, line 2 is not valid YAML"),
+        (b"name: \xff\n", r"is not UTF-8 text .* at byte 6"),
+        (b"- a\n", "must hold a mapping of keys to values; found list"),
+        (b"!!python/object/apply:os.system [true]\n", "is not valid YAML"),
+    ],
+)
+def test_files_that_are_no_study_say_what_is_wrong_and_where(tmp_path, text, message) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_bytes(text)
+    with pytest.raises(UsageError, match=message):
+        load_spec(file)

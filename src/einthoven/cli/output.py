@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Where there is no bar, how often a long cell is spoken of.
 _SAY_SECONDS = 15.0
+_TELLING_CELLS = 3
+_TELLING_SECONDS = 5.0
 
 
 def fail(error: BaseException) -> None:
@@ -41,12 +43,14 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, titl
     """A table on standard output."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title or None, title_justify="left")
+    # As Text: names from data may hold what rich takes for markup.
+    table = Table(title=Text(title) if title else None, title_justify="left")
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(Text(column), overflow="fold")
     for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+        table.add_row(*(Text(str(cell)) for cell in row))
     Console().print(table)
 
 
@@ -135,8 +139,10 @@ class CellProgress:
             if outcome.message is not None:
                 self._bar.console.print(f"FAILED {cell.title}: {outcome.message}", markup=False)
             return
-        left = (time.monotonic() - self._started) / self._count * self._left
-        rest = f", about {_duration(left)} left" if self._left else ""
+        passed = time.monotonic() - self._started
+        # Cells differ a hundredfold; from one or two of them nothing can be told.
+        known = self._count >= _TELLING_CELLS and passed >= _TELLING_SECONDS and self._left
+        rest = f", about {_duration(passed / self._count * self._left)} left" if known else ""
         say(f"[{self._total - self._left}/{self._total}] {word} {cell.title} ({outcome.seconds:.1f} s){rest}")
         if outcome.message is not None:
             say(f"  {outcome.message}")

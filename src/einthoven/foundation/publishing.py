@@ -94,7 +94,7 @@ def write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     work = path.parent / f"{_WORK}{path.name}-{uuid.uuid4().hex[:12]}"
     try:
-        work.write_text(text, encoding="utf-8")
+        work.write_text(text, encoding="utf-8", newline="\n")
         _flush(work)
         work.replace(path)
     finally:
@@ -115,7 +115,8 @@ def _flush(path: Path) -> None:
     """Ask the operating system to put a file or folder on disk, so that the rename is not ahead of the bytes."""
     if os.name == "nt" and path.is_dir():
         return  # Windows opens no folders; its renames are journalled
-    handle = os.open(path, os.O_RDONLY)
+    # Windows flushes only what may be written.
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -56,7 +56,10 @@ def _read(study: str | Path) -> tuple[Any, str]:
     if path.suffix in (".yaml", ".yml"):
         if not path.is_file():
             raise UsageError(f"There is no study file {path}. Presets: {', '.join(preset_names())}.")
-        text, where = path.read_text(encoding="utf-8"), str(path)
+        try:
+            text, where = path.read_text(encoding="utf-8"), str(path)
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start}).") from None
     else:
         if str(study) not in preset_names():
             error = unknown_name("study", str(study), preset_names())
@@ -65,9 +68,29 @@ def _read(study: str | Path) -> tuple[Any, str]:
         text = (resources.files("einthoven.studies.presets") / f"{study}.yaml").read_text(encoding="utf-8")
         where = f"preset {study}"
     try:
-        return yaml.safe_load(text), where
+        values = yaml.load(text, Loader=_StrictLoader)  # noqa: S506  # a SafeLoader that also refuses repeated keys
+    except yaml.MarkedYAMLError as error:
+        line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise UsageError(f"{where}{line} is not valid YAML: {error.problem}.") from None
     except yaml.YAMLError as error:
         raise UsageError(f"{where} is not valid YAML: {error}") from None
+    if values is None:
+        raise UsageError(f"{where} is empty. A study needs at least name, cohort and encoders; README.md shows one.")
+    return values, where
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Of two keys of one name YAML keeps the last without a word; a study must not lose half of what it says."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} stands here for the second time", key.start_mark
+                )
+            seen.add(getattr(key, "value", ""))
+        return super().construct_mapping(node, deep=deep)
 
 
 def _put(values: Any, key: str, value: Any) -> None:

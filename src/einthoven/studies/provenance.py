@@ -38,7 +38,7 @@ def _version(package: str) -> str | None:
 
 
 def _commit() -> str | None:
-    """The commit of the checkout the package is imported from, with "+changes" if it has any; None outside one."""
+    """The commit of the checkout the package is imported from, None outside one; "+changes" if its code has any."""
     folder = Path(__file__).resolve().parents[3]
     if not (folder / ".git").exists():
         return None
@@ -54,7 +54,7 @@ def _commit() -> str | None:
 
     try:
         commit = git("rev-parse", "HEAD")
-        return commit + ("+changes" if git("status", "--porcelain", "--untracked-files=no") else "")
+        return commit + ("+changes" if git("status", "--porcelain", "--", "src", "pyproject.toml") else "")
     except (OSError, subprocess.SubprocessError):
         return None
 

@@ -99,7 +99,7 @@ def _fibrillation(time: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return rng.uniform(0.020, 0.055) * total
 
 
-@numba.njit(cache=True)
+@numba.njit
 def _add_beats(
     dipole: np.ndarray,
     times: np.ndarray,
