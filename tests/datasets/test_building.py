@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,6 +17,10 @@ import pytest
 
 from einthoven.datasets.building import prepare
 from einthoven.datasets.cohort import Cohort, prepared_cohorts
+from einthoven.datasets.dataset import Record, SourceRecord
+from einthoven.datasets.registry import DATASETS
+from einthoven.datasets.source import open_source
+from einthoven.datasets.writing import write_cohort
 from einthoven.foundation.errors import DataError, UnknownNameError, UsageError
 
 LEADS = ("I", "II", "III", "AVR", "AVL", "AVF", "V1", "V2", "V3", "V4", "V5", "V6")
@@ -97,6 +103,23 @@ def _with_nan(samples: np.ndarray) -> np.ndarray:
     return samples
 
 
+def _edit_header(stem: Path, old: str, new: str) -> None:
+    header = stem.with_name(f"{stem.name}.hea")
+    text = header.read_text()
+    assert text.count(old) == 1
+    header.write_text(text.replace(old, new))
+
+
+def _write_beyond_int16(ptbxl, index: int) -> None:
+    # One sample of V1, so that the check for plausible amplitudes lets it pass; at half the gain the file can hold it.
+    samples = ptbxl.samples(index)
+    samples[6, 500] = -17000
+    ptbxl.write_record(ptbxl.stem(index), samples)
+    total = int(samples[6].astype(np.int64).sum()) % 65536
+    rest = f"(0)/mV 16 0 {samples[6, 0]} {total} 0 V1\n"
+    _edit_header(ptbxl.stem(index), f" 1000.0{rest}", f" 500.0{rest}")
+
+
 @pytest.mark.parametrize(
     ("breaking", "message"),
     [
@@ -116,8 +139,23 @@ def _with_nan(samples: np.ndarray) -> np.ndarray:
             r"is not .* as it must be.*With the names of I and II exchanged all limb leads agree",
         ),
         (lambda p: p.write_record(p.stem(2), p.samples(2) * 0), "No lead moves"),
+        (lambda p: _edit_header(p.stem(2), " 100 1000\n", " 250 1000\n"), "Sampled at 250 Hz; 100 Hz was expected"),
+        (
+            lambda p: _write_beyond_int16(p, 2),
+            r"Lead V1 reaches -34\.0 mV at sample 500, beyond the 32\.8 mV that int16 holds at 1000 units per mV",
+        ),
     ],
-    ids=["nan", "missing lead", "wrong unit", "short", "unknown lead", "exchanged names", "nothing"],
+    ids=[
+        "nan",
+        "missing lead",
+        "wrong unit",
+        "short",
+        "unknown lead",
+        "exchanged names",
+        "nothing",
+        "wrong rate",
+        "beyond int16",
+    ],
 )
 def test_a_bad_record_stops_and_is_named_or_is_left_out_and_noted(ptbxl, home, breaking, message) -> None:
     breaking(ptbxl)
@@ -135,10 +173,48 @@ def test_a_bad_record_stops_and_is_named_or_is_left_out_and_noted(ptbxl, home, b
     cohort.verify()
 
 
+@pytest.mark.parametrize("samples", [900, 1100])
+def test_records_that_are_all_bad_make_no_cohort(ptbxl, home, samples) -> None:
+    for index in range(40):
+        ptbxl.write_record(ptbxl.stem(index), np.resize(ptbxl.samples(index), (12, samples)))
+    with pytest.raises(DataError, match=f"^{samples} samples per lead; 1000 were expected"):
+        prepare("ptbxl", ptbxl.path)
+    with pytest.raises(DataError, match=f"Every one of the 40 records of ptbxl was bad.*{samples} samples per lead"):
+        prepare("ptbxl", ptbxl.path, bad_records="exclude")
+    assert prepared_cohorts() == []
+    assert not list((home / "cohorts").glob(".unfinished-*"))
+
+
+def test_progress_counts_bad_records_too(ptbxl, home) -> None:
+    for index in (2, 39):
+        ptbxl.write_record(ptbxl.stem(index), ptbxl.samples(index)[:, :900])
+    told: list[tuple[int, int]] = []
+    with pytest.raises(DataError, match="900 samples per lead"):
+        prepare("ptbxl", ptbxl.path, progress=lambda done, total: told.append((done, total)))
+    assert told == [(1, 40), (2, 40), (3, 40)]
+    told.clear()
+    prepare("ptbxl", ptbxl.path, bad_records="exclude", progress=lambda done, total: told.append((done, total)))
+    assert told == [(done, 40) for done in range(1, 41)]
+
+
+@pytest.mark.parametrize("change", [np.transpose, lambda signal: signal[:11], lambda signal: signal[None]])
+def test_a_signal_of_another_shape_than_its_leads_is_refused(ptbxl, tmp_path, change) -> None:
+    source = open_source(DATASETS.get("ptbxl"), ptbxl.path, rate=100.0, options={})
+
+    def read(record: SourceRecord) -> Record:
+        found = source.scan.read(record)
+        return replace(found, signal=change(found.signal))
+
+    changed = replace(source, scan=replace(source.scan, read=read))
+    with pytest.raises(DataError, match=r"The signal has shape \(.*\) of 12 leads was expected") as caught:
+        write_cohort(tmp_path, changed, name="x", request={})
+    assert "dataset ptbxl, record 1" in caught.value.__notes__
+
+
 def test_duplicate_record_ids_are_refused(ptbxl, home) -> None:
     ptbxl.rows[9]["ecg_id"] = 4
     ptbxl.write_metadata()
-    with pytest.raises(DataError, match=r"1 record id\(s\) of dataset ptbxl occur more than once.* First: 4\."):
+    with pytest.raises(DataError, match=r"1 record ids of dataset ptbxl occur more than once.* First: 4\."):
         prepare("ptbxl", ptbxl.path)
 
 
@@ -237,3 +313,32 @@ def test_the_sources_are_listed_with_their_digests(ptbxl, home) -> None:
     for row in sources.iter_rows(named=True):
         assert hashlib.sha256((ptbxl.path / row["file"]).read_bytes()).hexdigest() == row["sha256"]
     json.loads((cohort.path / "manifest.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("sex", 2, "record 6 has sex 2; 0 .male., 1 .female. or nothing was expected"),
+        ("sex", "F", "record 6 has sex 'F'; a number was expected"),
+        ("age", "old", "record 6 has age 'old'; a number was expected"),
+        ("age", 400, "1 ages of dataset ptbxl are neither years .* 400.0 .record 6."),
+        ("strat_fold", 11, "record 6 has strat_fold 11; 1 to 10 was expected"),
+        ("strat_fold", "x", "record 6 has strat_fold 'x'; a number was expected"),
+        ("patient_id", "", "record 6 has no patient_id"),
+        ("patient_id", "x", "record 6 has patient_id 'x'; a number was expected"),
+    ],
+)
+def test_one_odd_value_of_the_table_is_named_and_spoils_no_other(ptbxl, home, column, value, message) -> None:
+    ptbxl.rows[5][column] = value
+    ptbxl.write_metadata()
+    with pytest.raises(DataError, match=message):
+        prepare("ptbxl", ptbxl.path)
+
+
+def test_missing_age_and_sex_are_missing(ptbxl, home) -> None:
+    ptbxl.rows[5]["age"] = ptbxl.rows[5]["sex"] = ""
+    ptbxl.write_metadata()
+    records = prepare("ptbxl", ptbxl.path).records
+    assert records.filter(pl.col("age").is_null())["record_id"].to_list() == ["6"]
+    assert records.filter(pl.col("sex").is_null())["record_id"].to_list() == ["6"]
+    assert records["age"][0] == 90.0

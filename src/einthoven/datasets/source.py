@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -12,8 +11,8 @@ from einthoven.foundation.code_identity import code_identity
 from einthoven.foundation.errors import DataError, UsageError, unknown_name
 from einthoven.foundation.identity import content_key, sha256_file
 
+from .checking import check_scan
 from .dataset import Dataset, Scan, SourceRecord
-from .splits import check_patients
 
 
 @dataclass(frozen=True)
@@ -69,8 +68,7 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
 
     Raises:
         UsageError: a folder that does not exist, or an option the dataset does not have.
-        DataError: metadata that contradict themselves, record ids that occur twice, a patient in two splits, or a file
-            outside the folder.
+        DataError: metadata that contradict themselves (see `check_scan`), or a file outside the folder.
     """
     if folder is not None and not folder.is_dir():
         raise UsageError(f"The source {folder} is not a folder.")
@@ -83,10 +81,7 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
         if option not in dataset.options:
             raise unknown_name("option", option, dataset.options, where=where)
     scan = dataset.scan(folder, rate, {**dataset.options, **options})
-    _check_ids(scan, where)
-    patients = {record.record_id: record.patient_id for record in scan.records}
-    for rule, split in scan.splits.items():
-        check_patients(patients, split, rule=rule, where=where)
+    check_scan(scan, where=where)
     present: list[int] = []
     missing: list[int] = []
     for index, record in enumerate(scan.records):
@@ -117,12 +112,3 @@ def check_complete(source: Source, *, allow_missing: bool) -> None:
         )
     if not source.present:
         raise DataError(f"None of the {len(records)} records of {source.dataset.name} has files in {source.folder}.")
-
-
-def _check_ids(scan: Scan, where: str) -> None:
-    repeated = [record_id for record_id, count in Counter(r.record_id for r in scan.records).items() if count > 1]
-    if repeated:
-        raise DataError(
-            f"{len(repeated)} record id(s) of {where} occur more than once, so labels and signals cannot be matched. "
-            f"First: {', '.join(repeated[:10])}. Remove the repeated rows from the metadata."
-        )

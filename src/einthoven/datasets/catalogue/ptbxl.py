@@ -23,6 +23,7 @@ OFFICIAL_FOLDS = {**dict.fromkeys(range(1, 9), "train"), 9: "val", 10: "test"}
 # PTB-XL writes 300 for every age above 89 (its own anonymisation rule).
 _AGE_ABOVE_89 = 300.0
 _COLUMNS = ("ecg_id", "patient_id", "age", "sex", "scp_codes", "strat_fold", "filename_lr", "filename_hr")
+_SEX_OF_CODE = {0.0: "M", 1.0: "F"}
 _KEPT = ("height", "weight", "site", "device", "recording_date", "validated_by_human", "pacemaker")
 
 
@@ -47,12 +48,12 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
             found = frozenset(mapping[code] for code in codes if code in mapping)
             if found:
                 positives[task][record_id] = found
-        try:
-            official[record_id] = OFFICIAL_FOLDS[int(row["strat_fold"])]
-        except (KeyError, TypeError):
+        fold = _number(row, "strat_fold", record_id)
+        if fold not in OFFICIAL_FOLDS:
             raise DataError(
                 f"{METADATA}: record {record_id} has strat_fold {row['strat_fold']!r}; 1 to 10 was expected."
-            ) from None
+            )
+        official[record_id] = OFFICIAL_FOLDS[int(fold)]
         records.append(_record(row, record_id, row[column], codes))
 
     def read(record: SourceRecord) -> Record:
@@ -117,22 +118,42 @@ def _codes(text: str, record_id: str) -> dict[str, float]:
 
 
 def _record(row: Mapping[str, Any], record_id: str, stem: str, codes: Mapping[str, float]) -> SourceRecord:
-    if row["patient_id"] is None:
+    patient = _number(row, "patient_id", record_id)
+    if patient is None:
         raise DataError(f"{METADATA}: record {record_id} has no patient_id, so it cannot be kept to one split.")
-    age = row["age"]
+    age = _number(row, "age", record_id)
     return SourceRecord(
         record_id=record_id,
-        patient_id=str(int(row["patient_id"])),
+        patient_id=str(int(patient)),
         files=(f"{stem}.hea", f"{stem}.dat"),
         metadata={
-            "age": None if age is None else (90.0 if float(age) == _AGE_ABOVE_89 else float(age)),
-            "age_is_above_89": age is not None and float(age) == _AGE_ABOVE_89,
-            "sex": {0: "M", 1: "F"}.get(row["sex"]),
+            "age": 90.0 if age == _AGE_ABOVE_89 else age,
+            "age_is_above_89": age == _AGE_ABOVE_89,
+            "sex": _sex(_number(row, "sex", record_id), record_id),
             "fold": int(row["strat_fold"]),
             "scp_codes": " ".join(codes),
             **{column: row.get(column) for column in _KEPT},
         },
     )
+
+
+def _number(row: Mapping[str, Any], column: str, record_id: str) -> float | None:
+    """A number of the table. One odd value makes a whole column text, so text of a number is a number too."""
+    value = row[column]
+    try:
+        return None if value is None else float(value)
+    except ValueError:
+        raise DataError(f"{METADATA}: record {record_id} has {column} {value!r}; a number was expected.") from None
+
+
+def _sex(code: float | None, record_id: str) -> str | None:
+    if code is None:
+        return None
+    if code not in _SEX_OF_CODE:
+        raise DataError(
+            f"{METADATA}: record {record_id} has sex {code:g}; 0 (male), 1 (female) or nothing was expected."
+        )
+    return _SEX_OF_CODE[code]
 
 
 DATASET = Dataset(

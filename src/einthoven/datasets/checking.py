@@ -1,0 +1,155 @@
+"""What must hold of a dataset's metadata before a sample is read: every name known, every record in its place."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from einthoven.foundation.errors import DataError
+
+from .dataset import Scan, SourceRecord
+from .splits import check_patients
+
+_SHOWN = 10
+# Names of tasks, rules and concept tables become file names.
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+# Columns of records.parquet that the cohort itself writes.
+RESERVED_COLUMNS = ("record_id", "patient_id", "flat_leads", "clipped_leads")
+_SEXES = ("F", "M", None)
+
+
+def check_scan(scan: Scan, *, where: str) -> None:
+    """Refuse metadata that contradict themselves or could not be stored, all of one kind together.
+
+    Args:
+        where: the dataset, for messages.
+
+    Raises:
+        DataError: what was expected, how much of it is not so, and the first ten.
+        UsageError: a split name that is none of train, val and test.
+    """
+    _check_numbers(scan, where)
+    _check_records(scan, where)
+    known = {record.record_id for record in scan.records}
+    _check_tasks(scan, known, where)
+    _check_splits(scan, known, where)
+    _check_concepts(scan, where)
+    patients = {record.record_id: record.patient_id for record in scan.records}
+    for rule, split in scan.splits.items():
+        check_patients(patients, split, rule=rule, where=where)
+
+
+def _check_numbers(scan: Scan, where: str) -> None:
+    for name, value in (("rate", scan.rate), ("samples", scan.samples), ("gain", scan.gain)):
+        if not (math.isfinite(value) and value > 0):
+            raise DataError(f"The {name} of {where} is {value!r}; a number above 0 was expected.")
+    if not scan.records:
+        raise DataError(f"The metadata of {where} name no record. Is this the right folder?")
+
+
+def _check_records(scan: Scan, where: str) -> None:
+    for field in ("record_id", "patient_id"):
+        values = [getattr(record, field) for record in scan.records]
+        _refuse(
+            [f"{value!r} (row {row})" for row, value in enumerate(values) if not (isinstance(value, str) and value)],
+            f"{field}s of {where} are not text of at least one letter. Make them text in `scan`",
+        )
+    counted = Counter(record.record_id for record in scan.records)
+    _refuse(
+        [record_id for record_id, count in counted.items() if count > 1],
+        f"record ids of {where} occur more than once, so labels and signals cannot be matched. "
+        "Remove the repeated rows from the metadata",
+    )
+    _refuse(
+        dict.fromkeys(key for record in scan.records for key in record.metadata if key in RESERVED_COLUMNS),
+        f"metadata columns of {where} have a name that the cohort itself uses. Rename them in `scan`",
+    )
+    _refuse(_bad_ages(scan.records), f"ages of {where} are neither years from 0 to 150 nor None. Map codes in `scan`")
+    _refuse(
+        [
+            f"{record.metadata['sex']!r} (record {record.record_id})"
+            for record in scan.records
+            if record.metadata.get("sex") not in _SEXES
+        ],
+        f"sexes of {where} are none of 'F', 'M' and None. Map codes in `scan`",
+    )
+
+
+def _bad_ages(records: Iterable[SourceRecord]) -> Iterator[str]:
+    for record in records:
+        age = record.metadata.get("age")
+        if age is not None and not (type(age) in (int, float) and 0 <= age <= 150):
+            yield f"{age!r} (record {record.record_id})"
+
+
+def _check_tasks(scan: Scan, known: set[str], where: str) -> None:
+    _refuse_names(scan.tasks, "tasks", where)
+    for task, table in scan.tasks.items():
+        which = f"task {task} of {where}"
+        if not table.labels:
+            raise DataError(f"The {which} has no labels. Name all of them, whether or not a record has them.")
+        counted = Counter(table.labels)
+        _refuse(
+            [repr(label) for label in table.labels if not isinstance(label, str) or not label or label == "record_id"],
+            f"labels of {which} are empty, no text, or 'record_id', which is a column of its own. Rename them",
+        )
+        _refuse([name for name, count in counted.items() if count > 1], f"labels of {which} are named more than once")
+        _refuse(
+            (i for i in table.positives if i not in known), f"records of {which} are not among those of the dataset"
+        )
+        _refuse(
+            dict.fromkeys(
+                f"{label!r} (first in record {record_id})"
+                for record_id, label in _first_of_each(table.positives.items())
+                if label not in counted
+            ),
+            f"labels that records of {which} have are not among the task's labels. Add them, or map them in `scan`",
+        )
+
+
+def _first_of_each(positives: Iterable[tuple[str, frozenset[str]]]) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
+    for record_id, labels in positives:
+        for label in sorted(labels - seen):
+            seen.add(label)
+            yield record_id, label
+
+
+def _check_splits(scan: Scan, known: set[str], where: str) -> None:
+    if not scan.splits:
+        raise DataError(f"{where} has no split rule, so nothing can be trained and tested. Give `splits` at least one.")
+    _refuse_names(scan.splits, "split rules", where)
+    for rule, split in scan.splits.items():
+        _refuse(
+            (record_id for record_id in split if record_id not in known),
+            f"records of split rule {rule} of {where} are not among those of the dataset",
+        )
+
+
+def _check_concepts(scan: Scan, where: str) -> None:
+    _refuse_names(scan.concepts, "concept tables", where)
+    for table, concepts in scan.concepts.items():
+        which = f"concept table {table} of {where}"
+        if "record_id" in concepts:
+            raise DataError(f"The {which} has a concept 'record_id', which is a column of its own. Rename it.")
+        _refuse(
+            [f"{name} ({len(values)})" for name, values in concepts.items() if len(values) != len(scan.records)],
+            f"concepts of {which} do not have one value for each of the {len(scan.records)} records",
+        )
+
+
+def _refuse_names(names: Iterable[str], what: str, where: str) -> None:
+    _refuse(
+        [repr(name) for name in names if not _NAME.fullmatch(str(name))],
+        f"names of {what} of {where} cannot be file names: letters, digits, '.', '_' and '-' only, 100 at most",
+    )
+
+
+def _refuse(bad: Iterable[str], what: str) -> None:
+    found = list(bad)
+    if found:
+        shown = ", ".join(found[:_SHOWN])
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise DataError(f"{len(found)} {what}. First: {shown}{more}.")
