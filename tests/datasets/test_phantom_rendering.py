@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy.signal import find_peaks, welch
@@ -122,3 +126,15 @@ def test_a_record_survives_storage_as_int16_at_a_thousand_units_a_millivolt(rate
     stored = np.round(signals * 1000)
     assert np.abs(stored).max() < np.iinfo(np.int16).max / 3
     np.testing.assert_allclose(stored.astype(np.int16) / 1000, signals, atol=0.00051)
+
+
+def test_compiling_leaves_no_files(tmp_path) -> None:
+    # numba caches beside the module, which may be read-only, unless this variable says where.
+    script = (
+        "from einthoven.datasets.phantom.generator import generate_phantom\n"
+        "from einthoven.datasets.phantom.rendering import clean_leads\n"
+        "phantom = generate_phantom(records=1, seed=3)\n"
+        "clean_leads(phantom.plans[0], seed=3, rate=100.0, seconds=10.0)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)})
+    assert list(tmp_path.iterdir()) == []

@@ -64,6 +64,7 @@ class SmallCohort:
     name = "small"
     leads = STANDARD_LEADS
     rate = 100.0
+    samples = 1000
 
     def __init__(self, count: int = 10, fingerprint: str = "f" * 64) -> None:
         self.count = count

@@ -55,7 +55,7 @@ def test_exchanged_names_are_found_and_named(records, pair) -> None:
     names = [b if name == a else a if name == b else name for name in STANDARD_LEADS]
     messages = [broken_limb_law(record, names) for record in records]
     # Neighbours such as III and aVF look alike in many hearts, others in few.
-    assert np.mean([bool(message) for message in messages]) > 0.4
+    assert np.mean([bool(message) for message in messages]) > 0.35
     assert np.mean([f"names of {a} and {b} exchanged" in message for message in messages]) > 0.3
 
 

@@ -20,7 +20,7 @@ from einthoven.studies.plan import plan_representations
 from einthoven.studies.spec import parse_spec
 
 _SCHEMAS = {
-    ("cohort", 2): "3a2b86b1b1e489f5",
+    ("cohort", 2): "a41fdcc05dfc659f",
     ("comparison", 2): "02b5fac52598f15b",
     ("embedding", 2): "0fe0dfc440cecb49",
     ("probe", 2): "f82e228d42afc6fc",
@@ -43,8 +43,8 @@ def _without_words(value):
 
 
 def test_cohorts_have_the_fingerprint_they_had(ptbxl, home) -> None:
-    assert prepare("ptbxl", ptbxl.path).fingerprint[:16] == "44af3f0e35f30b9e"
-    assert prepare("phantom", options={"records": 60}).fingerprint[:16] == "c47e4d566f32cf7e"
+    assert prepare("ptbxl", ptbxl.path).fingerprint[:16] == "51098b6153bc2d54"
+    assert prepare("phantom", options={"records": 60}).fingerprint[:16] == "441e20c5cd6e6382"
 
 
 def test_cells_of_a_study_have_the_keys_they_had(ptbxl, home) -> None:
@@ -52,7 +52,7 @@ def test_cells_of_a_study_have_the_keys_they_had(ptbxl, home) -> None:
     values = {"name": "s", "cohort": "ptbxl-100hz", "tasks": ["super"], "encoders": ["age-sex"]}
     plan = plan_representations(parse_spec(values, where="test"))
     assert {cell.kind: cell.key[:16] for cell in plan.cells} == {
-        "cohort": "e94988f254c499df",
+        "cohort": "24073bc3371f08eb",
         "embedding": "49de71582aa6e166",
         "probe": "da5c9353c62ea35e",
         "comparison": "f72eb85ee818f115",

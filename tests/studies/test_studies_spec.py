@@ -83,6 +83,15 @@ def test_settings_of_the_command_line_are_yaml_values() -> None:
     assert parse_setting("baseline=null") == ("baseline", None)
     with pytest.raises(UsageError, match="expected key=value"):
         parse_setting("draws")
+    with pytest.raises(UsageError, match="the key 'C' stands here for the second time"):
+        parse_setting("probe={C: [1.0], C: [2.0]}")
+
+
+def test_a_merged_mapping_may_be_written_over() -> None:
+    # `other` is resolved before `inner`, and by then puts the 1 beside the 2 in the mapping they share.
+    text = "{outer: {inner: &shared {<<: {draws: 1}, draws: 2}}, other: {<<: *shared}}"
+    _, value = parse_setting(f"x={text}")
+    assert value["outer"]["inner"] == {"draws": 2}
 
 
 @pytest.mark.parametrize(
@@ -92,6 +101,9 @@ def test_settings_of_the_command_line_are_yaml_values() -> None:
         (b"# only a comment\n", "is empty"),
         (b"name: a\ncohort: b\nname: c\n", r"line 3 is not valid YAML: the key 'name' stands here for the second"),
         (b"name: a\nbootstrap:\n  draws: 1\n  draws: 2\n", r"line 4 .*'draws' stands here for the second time"),
+        (b"probe: {C: [1.0], C: [2.0]}\n", r"line 1 .*'C' stands here for the second time"),
+        (b"name: {{mine}}\n", r"line 1 is not valid YAML: found unhashable key"),
+        (b"? [name]\n: a\n", r"line 1 is not valid YAML: found unhashable key"),
         (b"tasks: [[super\n", r"mine\.yaml, line 2 is not valid YAML"),
         (b"name: \xff\n", r"is not UTF-8 text .* at byte 6"),
         (b"- a\n", "must hold a mapping of keys to values; found list"),

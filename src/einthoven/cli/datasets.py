@@ -220,7 +220,7 @@ def draw(
     title = f"{opened.manifest.title} record {record}"
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix == ".svg":
-        out.write_text(ecg_svg(signal, opened.rate, leads=opened.leads, title=title), encoding="utf-8")
+        out.write_text(ecg_svg(signal, opened.rate, leads=opened.leads, title=title), encoding="utf-8", newline="\n")
     elif out.suffix == ".png":
         out.write_bytes(ecg_png(signal, opened.rate, leads=opened.leads, title=title))
     else:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # Where there is no bar, how often a long cell is spoken of.
 _SAY_SECONDS = 15.0
+# From fewer cells, or a shorter time, nothing can be told: cells differ a hundredfold.
 _TELLING_CELLS = 3
 _TELLING_SECONDS = 5.0
 
@@ -63,7 +64,8 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    words = TextColumn("{task.description}", markup=False)
+    columns = (words, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
@@ -99,9 +101,11 @@ class CellProgress:
     def __enter__(self) -> CellProgress:
         if sys.stderr.isatty():
             from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+            # Not rich's own time left: it looks at the last 30 s only, in which a long cell or a few short ones end.
+            words, rest = (TextColumn(text, markup=False) for text in ("{task.description}", "{task.fields[rest]}"))
+            columns = (words, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), rest)
             self._bar = Progress(*columns, console=Console(stderr=True))
             self._bar.start()
         return self
@@ -116,7 +120,7 @@ class CellProgress:
         if reused:
             say(f"{reused} of {cells} cells were finished before and are kept.")
         if self._bar is not None:
-            self._task = self._bar.add_task("cells", total=cells, completed=reused)
+            self._task = self._bar.add_task("cells", total=cells, completed=reused, rest="")
 
     def working(self, cells: Sequence[tuple[Cell, tuple[int, int]]]) -> None:
         """Nothing has ended for a while."""
@@ -134,18 +138,23 @@ class CellProgress:
         self._count += 1
         self._left -= 1
         word = "done" if outcome.message is None else "FAILED"
+        left = self._time_left()
         if self._bar is not None:
-            self._bar.update(self._task, advance=1, description=cell.title[:40])
+            self._bar.update(self._task, advance=1, description=cell.title[:40], rest=left)
             if outcome.message is not None:
-                self._bar.console.print(f"FAILED {cell.title}: {outcome.message}", markup=False)
+                text = f"FAILED {cell.title}: {outcome.message}"
+                self._bar.console.print(text, markup=False, emoji=False, highlight=False)
             return
-        passed = time.monotonic() - self._started
-        # Cells differ a hundredfold; from one or two of them nothing can be told.
-        known = self._count >= _TELLING_CELLS and passed >= _TELLING_SECONDS and self._left
-        rest = f", about {_duration(passed / self._count * self._left)} left" if known else ""
+        rest = f", {left}" if left else ""
         say(f"[{self._total - self._left}/{self._total}] {word} {cell.title} ({outcome.seconds:.1f} s){rest}")
         if outcome.message is not None:
             say(f"  {outcome.message}")
+
+    def _time_left(self) -> str:
+        passed = time.monotonic() - self._started
+        if not self._left or self._count < _TELLING_CELLS or passed < _TELLING_SECONDS:
+            return ""
+        return f"about {_duration(passed / self._count * self._left)} left"
 
 
 def _duration(seconds: float) -> str:

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
 from einthoven.foundation.errors import DataError
 
@@ -16,7 +17,7 @@ _SHOWN = 10
 # Names of tasks, rules and concept tables become file names.
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # Columns of records.parquet that the cohort itself writes.
-RESERVED_COLUMNS = ("record_id", "patient_id", "flat_leads", "clipped_leads")
+RESERVED_COLUMNS = ("record_id", "patient_id", "samples", "flat_leads", "clipped_leads")
 _SEXES = ("F", "M", None)
 
 
@@ -42,11 +43,21 @@ def check_scan(scan: Scan, *, where: str) -> None:
 
 
 def _check_numbers(scan: Scan, where: str) -> None:
-    for name, value in (("rate", scan.rate), ("samples", scan.samples), ("gain", scan.gain)):
-        if not (math.isfinite(value) and value > 0):
-            raise DataError(f"The {name} of {where} is {value!r}; a number above 0 was expected.")
+    numbers: dict[str, object] = {"rate": scan.rate, "gain": scan.gain}
+    if scan.samples is not None:
+        numbers["samples"] = scan.samples
+    for name, value in numbers.items():
+        if not (_is_number(value) and value > 0):
+            raise DataError(f"The {name} of {where} is {value!r}; a number above 0 was expected. Correct it in `scan`.")
+    if scan.samples is not None and scan.samples != int(scan.samples):
+        raise DataError(f"The samples of {where} are {scan.samples!r}; a whole number was expected. Round in `scan`.")
     if not scan.records:
         raise DataError(f"The metadata of {where} name no record. Is this the right folder?")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    # A bool is an int to Python, and never meant as one here.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _check_records(scan: Scan, where: str) -> None:
@@ -95,9 +106,22 @@ def _check_tasks(scan: Scan, known: set[str], where: str) -> None:
             [repr(label) for label in table.labels if not isinstance(label, str) or not label or label == "record_id"],
             f"labels of {which} are empty, no text, or 'record_id', which is a column of its own. Rename them",
         )
-        _refuse([name for name, count in counted.items() if count > 1], f"labels of {which} are named more than once")
         _refuse(
-            (i for i in table.positives if i not in known), f"records of {which} are not among those of the dataset"
+            [name for name, count in counted.items() if count > 1],
+            f"labels of {which} are named more than once. Name each once",
+        )
+        _refuse(
+            (str(i) for i in table.positives if i not in known),
+            f"records of {which} are not among those of the dataset. Leave them out, or add them to `records`",
+        )
+        _refuse(
+            # A text would be searched for labels as parts of it, letter by letter.
+            [
+                f"{found!r} (record {record_id})"
+                for record_id, found in table.positives.items()
+                if not isinstance(found, (set, frozenset))
+            ],
+            f"positives of {which} are no set of labels. Make each a frozenset in `scan`",
         )
         _refuse(
             dict.fromkeys(
@@ -112,7 +136,7 @@ def _check_tasks(scan: Scan, known: set[str], where: str) -> None:
 def _first_of_each(positives: Iterable[tuple[str, frozenset[str]]]) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for record_id, labels in positives:
-        for label in sorted(labels - seen):
+        for label in sorted(labels - seen, key=str):
             seen.add(label)
             yield record_id, label
 
@@ -124,7 +148,8 @@ def _check_splits(scan: Scan, known: set[str], where: str) -> None:
     for rule, split in scan.splits.items():
         _refuse(
             (record_id for record_id in split if record_id not in known),
-            f"records of split rule {rule} of {where} are not among those of the dataset",
+            f"records of split rule {rule} of {where} are not among those of the dataset. "
+            "Leave them out, or add them to `records`",
         )
 
 
@@ -136,14 +161,16 @@ def _check_concepts(scan: Scan, where: str) -> None:
             raise DataError(f"The {which} has a concept 'record_id', which is a column of its own. Rename it.")
         _refuse(
             [f"{name} ({len(values)})" for name, values in concepts.items() if len(values) != len(scan.records)],
-            f"concepts of {which} do not have one value for each of the {len(scan.records)} records",
+            f"concepts of {which} do not have one value for each of the {len(scan.records)} records. "
+            "Give NaN where a concept is not defined",
         )
 
 
 def _refuse_names(names: Iterable[str], what: str, where: str) -> None:
     _refuse(
-        [repr(name) for name in names if not _NAME.fullmatch(str(name))],
-        f"names of {what} of {where} cannot be file names: letters, digits, '.', '_' and '-' only, 100 at most",
+        [repr(name) for name in names if not (isinstance(name, str) and _NAME.fullmatch(name))],
+        f"names of {what} of {where} cannot be file names. Use letters, digits, '.', '_' and '-' only, "
+        "a letter or digit first, 100 at most",
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ from einthoven.foundation.home import cohorts_folder
 from einthoven.foundation.identity import content_key, sha256_columns, sha256_npy
 
 from .manifest import SCHEMA_VERSION, Manifest
+from .signal_file import SignalFile
 
 MANIFEST = "manifest.json"
 SIGNALS = "signals.npy"
@@ -56,16 +56,14 @@ class Cohort:
             raise DataError(f"{path} holds no prepared cohort: it has no {MANIFEST}. {_known_cohorts()}")
         self.path = path
         self.manifest = _read_manifest(file)
-        shape = (self.manifest.records, len(self.manifest.leads), self.manifest.samples)
-        try:
-            self._signals = np.load(path / SIGNALS, mmap_mode="r", allow_pickle=False)
-        except (ValueError, OSError) as error:
-            raise DataError(f"{path / SIGNALS} cannot be opened ({error}). Prepare the cohort again.") from error
-        if self._signals.shape != shape or self._signals.dtype != np.int16:
-            raise DataError(
-                f"{path / SIGNALS} is {self._signals.dtype} {self._signals.shape}; its manifest says int16 {shape}. "
-                "The folder was changed after it was prepared; prepare it again."
-            )
+        varying = self.manifest.samples is None
+        self._file = SignalFile(
+            path / SIGNALS,
+            records=self.manifest.records,
+            leads=len(self.manifest.leads),
+            samples=self.manifest.samples,
+            lengths=self.records["samples"].to_numpy() if varying else None,
+        )
 
     @classmethod
     def open(cls, cohort: str | Path) -> Cohort:
@@ -140,23 +138,36 @@ class Cohort:
         """Patient ids (str) in signal order."""
         return self.records["patient_id"].to_numpy()
 
-    def signals(self, rows: slice | np.ndarray) -> np.ndarray:
-        """The signals of some records, float32 mV (records, leads, samples); only they are read."""
-        return self._stored(rows).astype(np.float32) / np.float32(self.manifest.gain)
+    @property
+    def samples(self) -> int | None:
+        """Samples per lead of every record; None where records differ in length."""
+        return self.manifest.samples
 
-    def _stored(self, rows: slice | np.ndarray) -> np.ndarray:
-        """int16 (records, leads, samples) of some records."""
-        if not isinstance(rows, slice):
-            return self._signals[rows]
-        start, stop, step = rows.indices(len(self))
-        if step != 1:
-            return self._signals[rows]
-        # Read, not mapped: pages of a map stay in memory, and a pass over the cohort would end holding all of it.
-        shape = (max(stop - start, 0), *self._signals.shape[1:])
-        size = math.prod(shape[1:])
-        offset = self._signals.offset + start * size * self._signals.itemsize
-        flat = np.fromfile(self.path / SIGNALS, dtype=self._signals.dtype, count=shape[0] * size, offset=offset)
-        return flat.reshape(shape)
+    @property
+    def lengths(self) -> np.ndarray:
+        """Samples per lead of each record, int64 (records,)."""
+        return self._file.lengths
+
+    def signals(self, rows: slice | np.ndarray) -> np.ndarray:
+        """The signals of some records, float32 mV (records, leads, samples); only they are read.
+
+        Raises:
+            DataError: they differ in length; take them one by one with `signal`.
+        """
+        stored = self._file.read(rows)
+        if len({signal.shape for signal in stored}) > 1:
+            lengths = sorted({signal.shape[1] for signal in stored})
+            raise DataError(
+                f"These {len(stored)} records of cohort {self.name} have {lengths[0]} to {lengths[-1]} samples, so "
+                "they are no array. Take them one by one with `signal(row)`."
+            )
+        if not stored:
+            return np.zeros((0, len(self.leads), self.manifest.samples or 0), dtype=np.float32)
+        return np.stack(stored).astype(np.float32) / np.float32(self.manifest.gain)
+
+    def signal(self, row: int) -> np.ndarray:
+        """The signal of one record, float32 mV (leads, samples)."""
+        return self.signals(np.array([row]))[0]
 
     def task(self, name: str) -> Task:
         """One task of the cohort.

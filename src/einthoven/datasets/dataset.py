@@ -98,7 +98,11 @@ class Scan:
         splits: rule name -> record id -> "train", "val" or "test"; the first rule is the default. A record that a rule
             does not name is in none of its splits.
         read: reads one record; raises DataError for a file that is not what it claims to be.
-        rate, samples: of every record, Hz and samples per lead.
+        rate: of every record, Hz.
+        samples: per lead, of every record; None where records differ in length.
+        leads: what the cohort stores, in order: standard leads, which are taken by name and derived where that can be,
+            or a recorder's own channels, which are taken as they are. None is the twelve standard leads.
+        parallel: whether `read` may be called by several threads at once.
         gain: int16 units per mV the cohort stores the signal with.
         source_files: metadata files the scan was made from, relative to the source folder.
         rules: name -> version of every rule that decided something, for the manifest.
@@ -111,12 +115,14 @@ class Scan:
     splits: Mapping[str, Mapping[str, str]]
     read: Callable[[SourceRecord], Record]
     rate: float
-    samples: int
+    samples: int | None
+    leads: tuple[str, ...] | None = None
     gain: float = 1000.0
     source_files: tuple[str, ...] = ()
     rules: Mapping[str, str] = field(default_factory=dict)
     concepts: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    parallel: bool = True
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class CohortSummary(BaseModel):
 
     Attributes:
         access: of the dataset's card; what may be shown outside follows from it.
+        samples: per lead; None where records differ in length.
         gain: int16 units per mV.
         promised_records: as many as the source's metadata name.
         rules: name -> version of every rule that decided something.
@@ -58,7 +59,7 @@ class CohortSummary(BaseModel):
     access: Access
     rate: float
     leads: tuple[str, ...]
-    samples: int
+    samples: int | None
     gain: float
     records: int
     patients: int

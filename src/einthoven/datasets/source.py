@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -15,6 +16,40 @@ from .checking import check_scan
 from .dataset import Dataset, Scan, SourceRecord
 
 
+class Listing:
+    """Which files lie below a folder; each of its folders is listed once, when it is first asked about."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._sizes: dict[str, dict[str, int]] = {}
+
+    def has(self, file: str) -> bool:
+        """Whether a file (relative, "/" between folders) exists."""
+        return self._size(file) is not None
+
+    def size(self, file: str) -> int:
+        """Bytes of a file that exists."""
+        size = self._size(file)
+        if size is None:
+            raise DataError(f"{file} does not exist below {self._folder}.")
+        return size
+
+    def _size(self, file: str) -> int | None:
+        parent, _, name = file.rpartition("/")
+        if parent not in self._sizes:
+            self._sizes[parent] = self._list(parent)
+        return self._sizes[parent].get(name)
+
+    def _list(self, parent: str) -> dict[str, int]:
+        if self._folder is None:
+            return {}
+        try:
+            with os.scandir(self._folder / parent) as entries:
+                return {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+
+
 @dataclass(frozen=True)
 class Source:
     """A dataset read down to its metadata, and which of its records have their files.
@@ -23,6 +58,7 @@ class Source:
         folder: of the files; None for a dataset that is made, not read.
         present: positions in `scan.records` of records whose files exist.
         missing: positions of the others.
+        files: what lies in the folder.
     """
 
     dataset: Dataset
@@ -30,6 +66,7 @@ class Source:
     folder: Path | None
     present: tuple[int, ...]
     missing: tuple[int, ...]
+    files: Listing
 
     def path(self, file: str) -> Path:
         """Where a file of the dataset lies."""
@@ -39,13 +76,11 @@ class Source:
 
     def first_missing(self, record: SourceRecord) -> str:
         """The first file of a record that does not exist."""
-        return next((file for file in record.files if not self.path(file).is_file()), "")
+        return next((file for file in record.files if not self.files.has(file)), "")
 
     def request(self) -> dict[str, Any]:
         """What decides the content of a cohort made from here, as far as it is known without reading signals."""
-        sizes = [
-            [file, self.path(file).stat().st_size] for index in self.present for file in self.scan.records[index].files
-        ]
+        sizes = [[file, self.files.size(file)] for index in self.present for file in self.scan.records[index].files]
         return {
             "dataset": self.dataset.name,
             "version": self.dataset.card.version,
@@ -82,16 +117,19 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
             raise unknown_name("option", option, dataset.options, where=where)
     scan = dataset.scan(folder, rate, {**dataset.options, **options})
     check_scan(scan, where=where)
+    listing = Listing(folder)
     present: list[int] = []
     missing: list[int] = []
     for index, record in enumerate(scan.records):
         for file in record.files:
             # By name only: a link inside the source folder is its owner's business.
-            if PurePath(file).is_absolute() or ".." in PurePath(file).parts:
+            if ".." in file.replace("\\", "/").split("/") or PurePath(file).is_absolute():
                 raise DataError(f"Record {record.record_id} names the file {file!r}, which is outside {folder}.")
-        whole = folder is None or all((folder / file).is_file() for file in record.files)
+        whole = folder is None or all(listing.has(file) for file in record.files)
         (present if whole else missing).append(index)
-    return Source(dataset=dataset, scan=scan, folder=folder, present=tuple(present), missing=tuple(missing))
+    return Source(
+        dataset=dataset, scan=scan, folder=folder, present=tuple(present), missing=tuple(missing), files=listing
+    )
 
 
 def check_complete(source: Source, *, allow_missing: bool) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+import os
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -14,20 +17,21 @@ import polars as pl
 from einthoven.foundation.errors import DataError
 from einthoven.foundation.identity import sha256_file
 from einthoven.foundation.publishing import write_json
-from einthoven.signals.leads import STANDARD_LEADS, arrange_leads
-from einthoven.signals.limb_law import broken_limb_law
-from einthoven.signals.quality import quality_flags
-from einthoven.signals.units import check_plausible_millivolts
+from einthoven.signals.leads import STANDARD_LEADS
 from einthoven.version import VERSION
 
 from .cohort import MANIFEST, RECORDS, SIGNALS, digests_of, fingerprint_of
 from .coverage import task_coverage
 from .dataset import Record, Scan, SourceRecord
+from .intake import Intake, Taken, take_in
 from .manifest import Excluded, Manifest
+from .signal_file import SignalWriter
 from .source import Source
 
 BadRecords = Literal["refuse", "exclude"]
 Progress = Callable[[int, int], None]
+_BLOCK = 32
+_MOST_THREADS = 8
 
 
 def write_cohort(
@@ -50,40 +54,39 @@ def write_cohort(
     Raises:
         DataError: a bad record that is refused (noted with dataset and record), or no good record at all.
     """
-    scan, present, leads = source.scan, source.present, STANDARD_LEADS
+    scan, present = source.scan, source.present
+    intake = Intake(rate=scan.rate, samples=scan.samples, leads=scan.leads or STANDARD_LEADS, gain=scan.gain)
     excluded = [
         _excluded(scan.records[i], "missing file", source.first_missing(scan.records[i])) for i in source.missing
     ]
     kept: list[int] = []
-    flags: list[dict[str, str]] = []
-    with (work / SIGNALS).open("wb") as stream:
-        _write_header(stream, (len(present), len(leads), scan.samples))
-        for done, index in enumerate(present):
+    rows: list[dict[str, Any]] = []
+    sources: list[dict[str, Any]] = []
+    with SignalWriter(work / SIGNALS, intake) as signals:
+        for done, (index, outcome, files) in enumerate(_taken(source, intake)):
             record = scan.records[index]
-            try:
-                stored, flag = _stored(scan.read(record), scan, leads)
-            except DataError as error:
-                error.add_note(f"dataset {source.dataset.name}, record {record.record_id}")
+            if progress:
+                progress(done + 1, len(present))
+            if isinstance(outcome, DataError):
+                outcome.add_note(f"dataset {source.dataset.name}, record {record.record_id}")
                 if bad_records == "refuse":
-                    error.add_note("Mend the record, or leave it and its like out with --bad-records exclude.")
-                    raise
-                excluded.append(_excluded(record, "bad record", str(error)))
-                continue
-            finally:
-                if progress:
-                    progress(done + 1, len(present))
-            stream.write(stored.tobytes())
-            kept.append(index)
-            flags.append(flag)
-        stream.seek(0)
-        _write_header(stream, (len(kept), len(leads), scan.samples))
+                    outcome.add_note("Mend the record, or leave it and its like out with --bad-records exclude.")
+                    raise outcome
+                excluded.append(_excluded(record, "bad record", str(outcome)))
+            else:
+                signals.append(outcome.signal)
+                kept.append(index)
+                rows.append({"samples": outcome.signal.shape[1], **outcome.flags})
+                sources += files
     if not kept:
+        first = next(row for row in excluded if row["reason"] == "bad record")
         raise DataError(
-            f"Every one of the {len(present)} records of {source.dataset.name} was bad; first: {excluded[-1]}."
+            f"Every one of the {len(present)} records of {source.dataset.name} was bad; first: record "
+            f"{first['record_id']}: {first['detail']}"
         )
-    _write_tables(work, scan, kept, flags, excluded)
-    _write_sources(work, source, kept)
-    manifest = _manifest(source, kept, flags, excluded, name, request)
+    _write_tables(work, scan, kept, rows, excluded)
+    _write_sources(work, source, sources)
+    manifest = _manifest(source, kept, rows, excluded, name, request)
     digests = digests_of(work, manifest)
     manifest = manifest.model_copy(
         update={"digests": digests, "fingerprint": fingerprint_of(digests, manifest)},
@@ -91,50 +94,53 @@ def write_cohort(
     write_json(work / MANIFEST, manifest.model_dump(mode="json"))
 
 
-def _write_header(stream: BinaryIO, shape: tuple[int, ...]) -> None:
-    # numpy pads the header for a growing first axis, so it can be written again once the number of records is known.
-    np.lib.format.write_array_header_1_0(
-        stream, {"descr": np.lib.format.dtype_to_descr(np.dtype("<i2")), "fortran_order": False, "shape": shape}
-    )
+_Files = list[dict[str, Any]]
 
 
-def _stored(record: Record, scan: Scan, leads: tuple[str, ...]) -> tuple[np.ndarray, dict[str, str]]:
-    if record.rate != scan.rate:
-        raise DataError(f"Sampled at {record.rate:g} Hz; {scan.rate:g} Hz was expected.")
-    if record.signal.ndim != 2 or record.signal.shape[0] != len(record.leads):
-        raise DataError(
-            f"The signal has shape {record.signal.shape}; (leads, samples) of {len(record.leads)} leads "
-            "was expected. Is it transposed?"
-        )
-    if record.signal.shape[1] != scan.samples:
-        raise DataError(f"{record.signal.shape[1]} samples per lead; {scan.samples} were expected.")
-    bad = ~np.isfinite(record.signal)
-    if bad.any():
-        shown = [f"{lead} ({count})" for lead, count in zip(record.leads, bad.sum(axis=1), strict=True) if count]
-        raise DataError(
-            f"{int(bad.sum())} samples are not finite (NaN or the format's mark for an invalid sample), "
-            f"in lead {', '.join(shown)}. Einthoven does not invent samples."
-        )
-    signal = arrange_leads(record.signal, record.leads, target=leads)
-    check_plausible_millivolts(signal)
-    wrong = broken_limb_law(record.signal, record.leads)
-    if wrong:
-        raise DataError(wrong)
-    scaled = np.rint(signal.astype(np.float64) * scan.gain)
-    if np.abs(scaled).max() > np.iinfo(np.int16).max:
-        lead, sample = np.unravel_index(np.abs(scaled).argmax(), scaled.shape)
-        raise DataError(
-            f"Lead {leads[lead]} reaches {signal[lead, sample]:.1f} mV at sample {sample}, beyond the "
-            f"{np.iinfo(np.int16).max / scan.gain:.1f} mV that int16 holds at {scan.gain:g} units per mV."
-        )
-    found = quality_flags(signal[None], scan.rate)
-    if found.flat[0].all():
-        raise DataError("No lead moves: every one keeps one value for half of the record or longer. This is no ECG.")
-    flag = {
-        "flat_leads": " ".join(lead for lead, hit in zip(leads, found.flat[0], strict=True) if hit),
-        "clipped_leads": " ".join(lead for lead, hit in zip(leads, found.clipped[0], strict=True) if hit),
-    }
-    return scaled.astype("<i2"), flag
+def _taken(source: Source, intake: Intake) -> Iterator[tuple[int, Taken | DataError, _Files]]:
+    """Every present record in order: its position, what is stored of it or why it is not, and its files' digests.
+
+    Blocks are read and checked by threads, a few ahead of the one that is written, so memory does not grow with the
+    number of records.
+    """
+    blocks = [source.present[start : start + _BLOCK] for start in range(0, len(source.present), _BLOCK)]
+    if not source.scan.parallel or len(blocks) < 2:
+        for block in blocks:
+            yield from _block(source, intake, block)
+        return
+    threads = min(_MOST_THREADS, os.cpu_count() or 1)
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[list[tuple[int, Taken | DataError, _Files]]]] = deque()
+        waiting = iter(blocks)
+        try:
+            for block in islice(waiting, 2 * threads):
+                ahead.append(pool.submit(_block, source, intake, block))
+            while ahead:
+                yield from ahead.popleft().result()
+                for block in islice(waiting, 1):
+                    ahead.append(pool.submit(_block, source, intake, block))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _block(source: Source, intake: Intake, block: Sequence[int]) -> list[tuple[int, Taken | DataError, _Files]]:
+    outcomes: dict[int, Taken | DataError] = {}
+    read: dict[int, Record] = {}
+    files: dict[int, _Files] = {}
+    for index in block:
+        record = source.scan.records[index]
+        try:
+            read[index] = source.scan.read(record)
+            files[index] = [_digest(source, file) for file in record.files]
+        except DataError as error:
+            outcomes[index] = error
+    outcomes.update(zip(read, take_in(list(read.values()), intake), strict=True))
+    return [(index, outcomes[index], files.get(index, [])) for index in block]
+
+
+def _digest(source: Source, file: str) -> dict[str, Any]:
+    path = source.path(file)
+    return {"file": file, "bytes": path.stat().st_size, "sha256": sha256_file(path)}
 
 
 def _excluded(record: SourceRecord, reason: str, detail: str) -> dict[str, str]:
@@ -142,7 +148,7 @@ def _excluded(record: SourceRecord, reason: str, detail: str) -> dict[str, str]:
 
 
 def _write_tables(
-    work: Path, scan: Scan, kept: list[int], flags: list[dict[str, str]], excluded: list[dict[str, str]]
+    work: Path, scan: Scan, kept: list[int], stored: list[dict[str, Any]], excluded: list[dict[str, str]]
 ) -> None:
     records = [scan.records[index] for index in kept]
     rows = [
@@ -152,9 +158,9 @@ def _write_tables(
             "age": r.metadata.get("age"),
             "sex": r.metadata.get("sex"),
             **{key: value for key, value in r.metadata.items() if key not in ("age", "sex")},
-            **flag,
+            **more,
         }
-        for r, flag in zip(records, flags, strict=True)
+        for r, more in zip(records, stored, strict=True)
     ]
     pl.DataFrame(
         rows,
@@ -187,12 +193,8 @@ def _write_tables(
     ).write_parquet(work / "excluded.parquet")
 
 
-def _write_sources(work: Path, source: Source, kept: list[int]) -> None:
-    files = [*source.scan.source_files, *(file for index in kept for file in source.scan.records[index].files)]
-    rows = [
-        {"file": file, "bytes": source.path(file).stat().st_size, "sha256": sha256_file(source.path(file))}
-        for file in files
-    ]
+def _write_sources(work: Path, source: Source, of_records: _Files) -> None:
+    rows = [*(_digest(source, file) for file in source.scan.source_files), *of_records]
     pl.DataFrame(rows, schema={"file": pl.String, "bytes": pl.Int64, "sha256": pl.String}).write_parquet(
         work / "sources.parquet"
     )
@@ -201,7 +203,7 @@ def _write_sources(work: Path, source: Source, kept: list[int]) -> None:
 def _manifest(
     source: Source,
     kept: list[int],
-    flags: list[dict[str, str]],
+    stored: list[dict[str, Any]],
     excluded: list[dict[str, str]],
     name: str,
     request: dict[str, Any],
@@ -218,7 +220,7 @@ def _manifest(
         citation=card.citation,
         access=card.access,
         rate=scan.rate,
-        leads=STANDARD_LEADS,
+        leads=scan.leads or STANDARD_LEADS,
         samples=scan.samples,
         gain=scan.gain,
         records=len(kept),
@@ -235,7 +237,7 @@ def _manifest(
         concept_tables=tuple(scan.concepts),
         rules=dict(scan.rules),
         notes=scan.notes,
-        flagged={flag: sum(bool(row[flag]) for row in flags) for flag in ("flat_leads", "clipped_leads")},
+        flagged={flag: sum(bool(row[flag]) for row in stored) for flag in ("flat_leads", "clipped_leads")},
         request=request,
         digests={},
         fingerprint="",

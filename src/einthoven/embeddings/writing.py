@@ -34,7 +34,7 @@ def row_embedder(
     """
     if isinstance(encoder, Encoder) and isinstance(preprocessing, Preprocessing):
         encoder.check_preprocessing(preprocessing)
-        return lambda rows: encoder.embed(preprocessing.apply(cohort.signals(rows), cohort.leads, cohort.rate))
+        return lambda rows: encoder.embed(_prepared(cohort, rows, preprocessing))
     if isinstance(encoder, MetadataEncoder) and isinstance(preprocessing, UnusedSignal):
         columns = {name: cohort.records[name].to_numpy() for name in encoder.columns if name in cohort.records.columns}
         return lambda rows: encoder.embed_metadata({name: values[rows] for name, values in columns.items()})
@@ -42,6 +42,20 @@ def row_embedder(
         f"Encoder {encoder.card.name} reads {encoder.card.consumes}; {type(preprocessing).__name__} does not belong "
         "to it. Use `encoder.card.preprocessing()`."
     )
+
+
+def _prepared(cohort: Cohort, rows: slice, preprocessing: Preprocessing) -> np.ndarray:
+    """What the encoder takes of some rows, float32 (rows, leads, samples)."""
+    if cohort.samples is not None:
+        return preprocessing.apply(cohort.signals(rows), cohort.leads, cohort.rate)
+    start, stop, _ = rows.indices(len(cohort))
+    alone = [preprocessing.apply(cohort.signal(row)[None], cohort.leads, cohort.rate) for row in range(start, stop)]
+    if len({one.shape for one in alone}) > 1:
+        raise UsageError(
+            f"Records of cohort {cohort.name} differ in length, and preprocessing {preprocessing.name!r} leaves "
+            "them so. Take one that says how many seconds the encoder is given."
+        )
+    return np.concatenate(alone)
 
 
 def write_embeddings(

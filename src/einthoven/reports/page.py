@@ -46,7 +46,7 @@ def write_report(folder: Path) -> Path:
     study = read_study(folder)
     final = folder / REPORT
     with exclusive(final, wait_seconds=60, doing="writing the report"), publish_folder(final, replace=True) as work:
-        (work / "index.html").write_text(render_page(study), encoding="utf-8")
+        (work / "index.html").write_text(render_page(study), encoding="utf-8", newline="\n")
         (work / "tables").mkdir()
         for stem, table in report_tables(study).items():
             table.write_csv(work / "tables" / f"{stem}.csv")

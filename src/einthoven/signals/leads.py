@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -76,7 +77,12 @@ def canonical_leads(names: Iterable[str]) -> tuple[str, ...]:
     Raises:
         SignalError: an unknown lead, or two names for the same lead.
     """
-    given = list(names)
+    return _canonical(tuple(names))
+
+
+@lru_cache(maxsize=256)
+def _canonical(given: tuple[str, ...]) -> tuple[str, ...]:
+    # The records of a dataset have the same few namings.
     seen: dict[str, str] = {}
     for name in given:
         lead = canonical_lead(name)

@@ -29,7 +29,7 @@ def limb_lead_residuals(signal: np.ndarray, names: Sequence[str]) -> np.ndarray:
 
     Returns:
         float64 (records, 4) for III, aVR, aVL, aVF: rms of the difference over rms of what was expected, both about
-        their medians; the denominator is at least 0.05 mV.
+        their means; the denominator is at least 0.05 mV.
     """
     values = {lead: _centred(signal[:, list(names).index(lead)]) for lead in LIMB_LEADS}
     found = []
@@ -71,7 +71,7 @@ def _exchange_that_mends(record: np.ndarray, names: list[str]) -> tuple[str, str
 
 def _centred(values: np.ndarray) -> np.ndarray:
     values = np.asarray(values, dtype=np.float64)
-    return values - np.median(values, axis=-1, keepdims=True)
+    return values - values.mean(axis=-1, keepdims=True)
 
 
 def _rms(values: np.ndarray) -> np.ndarray:

@@ -107,16 +107,26 @@ def quality_flags(signal: np.ndarray, rate: float, *, shortest_seconds: float = 
     highest = np.where(some, np.max(values, axis=-1, initial=-np.inf, where=finite), 0)
     samples = values.shape[-1]
     # Two samples that are NaN are not equal, so a gap breaks a run by itself.
-    held = _longest_run(values[..., 1:] == values[..., :-1]) + 1
-    flat = some & ((highest - lowest < _FLAT_RANGE) | ((held >= _FLAT_SHARE * samples) & (samples > 1)))
+    held = _runs_at_least(values[..., 1:] == values[..., :-1], max(_FLAT_SHARE * samples - 1, 1)) & (samples > 1)
+    flat = some & ((highest - lowest < _FLAT_RANGE) | held)
     shortest = max(_SHORTEST_PLATEAU_SAMPLES, int(np.ceil(_SHORTEST_PLATEAU_SECONDS * rate)))
     clipped = np.zeros_like(flat)
     for level in (lowest, highest):
-        candidates = (_longest_run(values == level[..., None]) >= shortest) & some & ~flat & ~clipped
+        candidates = _runs_at_least(values == level[..., None], shortest) & some & ~flat & ~clipped
         for record, lead in np.argwhere(candidates):
             clipped[record, lead] = _is_clipped(values[record, lead], float(level[record, lead]), rate, shortest)
     too_short = np.full(len(values), samples < shortest_seconds * rate)
     return QualityFlags(non_finite=non_finite, flat=flat, clipped=clipped, too_short=too_short)
+
+
+def _runs_at_least(mask: np.ndarray, length: float) -> np.ndarray:
+    """Bool: the mask has a run of True of at least this length along its last axis."""
+    # A run needs as many samples; most leads have not, and are done with.
+    possible = np.count_nonzero(mask, axis=-1) >= length
+    found = np.zeros(mask.shape[:-1], dtype=bool)
+    if possible.any():
+        found[possible] = _longest_run(mask[possible]) >= length
+    return found
 
 
 def _longest_run(mask: np.ndarray) -> np.ndarray:

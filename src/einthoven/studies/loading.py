@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.composer import ComposerError
 
 from einthoven.foundation.errors import UsageError, unknown_name
 
@@ -46,7 +47,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
     if not separator or not key.strip():
         raise UsageError(f"--set {text!r}: expected key=value, such as bootstrap.draws=200.")
     try:
-        return key.strip(), yaml.safe_load(value)
+        return key.strip(), _load_yaml(value)
     except yaml.YAMLError as error:
         raise UsageError(f"--set {text!r}: the value is not valid YAML ({error}).") from None
 
@@ -68,7 +69,7 @@ def _read(study: str | Path) -> tuple[Any, str]:
         text = (resources.files("einthoven.studies.presets") / f"{study}.yaml").read_text(encoding="utf-8")
         where = f"preset {study}"
     try:
-        values = yaml.load(text, Loader=_StrictLoader)  # noqa: S506  # a SafeLoader that also refuses repeated keys
+        values = _load_yaml(text)
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise UsageError(f"{where}{line} is not valid YAML: {error.problem}.") from None
@@ -79,18 +80,26 @@ def _read(study: str | Path) -> tuple[Any, str]:
     return values, where
 
 
+def _load_yaml(text: str) -> Any:
+    return yaml.load(text, Loader=_StrictLoader)  # noqa: S506  # a SafeLoader that also refuses repeated keys
+
+
 class _StrictLoader(yaml.SafeLoader):
     """Of two keys of one name YAML keeps the last without a word; a study must not lose half of what it says."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    # While composing: later, a merge ("<<: *other") has put the keys of the other mapping among a mapping's own.
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
         seen: set[str] = set()
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                raise yaml.constructor.ConstructorError(
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in seen:
+                raise ComposerError(
                     None, None, f"the key {key.value!r} stands here for the second time", key.start_mark
                 )
-            seen.add(getattr(key, "value", ""))
-        return super().construct_mapping(node, deep=deep)
+            seen.add(key.value)
+        return node
 
 
 def _put(values: Any, key: str, value: Any) -> None:

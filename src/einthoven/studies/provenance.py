@@ -54,7 +54,9 @@ def _commit() -> str | None:
 
     try:
         commit = git("rev-parse", "HEAD")
-        return commit + ("+changes" if git("status", "--porcelain", "--", "src", "pyproject.toml") else "")
+        # New modules count whatever the user's git is set to show.
+        status = ("status", "--porcelain", "--untracked-files=normal", "--", "src", "pyproject.toml")
+        return commit + ("+changes" if git(*status) else "")
     except (OSError, subprocess.SubprocessError):
         return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,20 +42,22 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
     records: list[SourceRecord] = []
     positives: dict[str, dict[str, frozenset[str]]] = {task: {} for task in labels_of}
     official: dict[str, str] = {}
-    for row in table.iter_rows(named=True):
-        record_id = str(row["ecg_id"])
+    for number, row in enumerate(table.iter_rows(named=True), 1):
+        record_id = _record_id(row, number)
         codes = _codes(row["scp_codes"], record_id)
         for task, mapping in labels_of.items():
             found = frozenset(mapping[code] for code in codes if code in mapping)
             if found:
                 positives[task][record_id] = found
-        fold = _number(row, "strat_fold", record_id)
+        fold = _whole(row, "strat_fold", record_id)
         if fold not in OFFICIAL_FOLDS:
             raise DataError(
                 f"{METADATA}: record {record_id} has strat_fold {row['strat_fold']!r}; 1 to 10 was expected."
             )
-        official[record_id] = OFFICIAL_FOLDS[int(fold)]
-        records.append(_record(row, record_id, row[column], codes))
+        official[record_id] = OFFICIAL_FOLDS[fold]
+        if not row[column]:
+            raise DataError(f"{METADATA}: record {record_id} has no {column}, so its samples cannot be found.")
+        records.append(_record(row, record_id, fold, row[column], codes))
 
     def read(record: SourceRecord) -> Record:
         from einthoven.datasets.wfdb_files import read_wfdb
@@ -100,37 +103,56 @@ def _labels_by_code(statements: pl.DataFrame) -> dict[str, dict[str, str]]:
     return {
         "super": {r[code]: r["diagnostic_class"] for r in rows if r["diagnostic_class"]},
         "sub": {r[code]: r["diagnostic_subclass"] for r in rows if r["diagnostic_subclass"]},
-        "form": {r[code]: r[code] for r in rows if r["form"] == 1},
-        "rhythm": {r[code]: r[code] for r in rows if r["rhythm"] == 1},
+        "form": {r[code]: r[code] for r in rows if _is_marked(r, "form", r[code])},
+        "rhythm": {r[code]: r[code] for r in rows if _is_marked(r, "rhythm", r[code])},
     }
 
 
-def _codes(text: str, record_id: str) -> dict[str, float]:
+def _is_marked(row: Mapping[str, Any], column: str, code: str) -> bool:
+    """Whether a statement counts for a task. As in `_number`, a 1 may come as text."""
+    value = row[column]
+    if value is None:
+        return False
     try:
-        codes = ast.literal_eval(text)
+        marked = float(value) == 1.0
+    except ValueError:
+        marked = False
+    if not marked:
+        raise DataError(f"{STATEMENTS}: {code} has {column} {value!r}; 1 or nothing was expected.")
+    return True
+
+
+@cache  # a third of the records share their text with another
+def _literal(text: str) -> object:
+    try:
+        return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError):
-        codes = None
-    if not isinstance(codes, dict):
+        return None
+
+
+def _codes(text: str, record_id: str) -> dict[str, float]:
+    codes = _literal(text)
+    if not isinstance(codes, dict) or not all(isinstance(code, str) for code in codes):
         raise DataError(
             f"{METADATA}: scp_codes of record {record_id} is {text!r}; a literal like {{'NORM': 100.0}} was expected."
         )
     return codes
 
 
-def _record(row: Mapping[str, Any], record_id: str, stem: str, codes: Mapping[str, float]) -> SourceRecord:
-    patient = _number(row, "patient_id", record_id)
+def _record(row: Mapping[str, Any], record_id: str, fold: int, stem: str, codes: Mapping[str, float]) -> SourceRecord:
+    patient = _whole(row, "patient_id", record_id)
     if patient is None:
         raise DataError(f"{METADATA}: record {record_id} has no patient_id, so it cannot be kept to one split.")
     age = _number(row, "age", record_id)
     return SourceRecord(
         record_id=record_id,
-        patient_id=str(int(patient)),
+        patient_id=str(patient),
         files=(f"{stem}.hea", f"{stem}.dat"),
         metadata={
             "age": 90.0 if age == _AGE_ABOVE_89 else age,
             "age_is_above_89": age == _AGE_ABOVE_89,
             "sex": _sex(_number(row, "sex", record_id), record_id),
-            "fold": int(row["strat_fold"]),
+            "fold": fold,
             "scp_codes": " ".join(codes),
             **{column: row.get(column) for column in _KEPT},
         },
@@ -144,6 +166,21 @@ def _number(row: Mapping[str, Any], column: str, record_id: str) -> float | None
         return None if value is None else float(value)
     except ValueError:
         raise DataError(f"{METADATA}: record {record_id} has {column} {value!r}; a number was expected.") from None
+
+
+def _whole(row: Mapping[str, Any], column: str, record_id: str) -> int | None:
+    """A whole number of the table; PTB-XL writes those of some columns as 15709.0."""
+    number = _number(row, column, record_id)
+    if number is not None and not number.is_integer():
+        raise DataError(f"{METADATA}: record {record_id} has {column} {row[column]!r}; a whole number was expected.")
+    return None if number is None else int(number)
+
+
+def _record_id(row: Mapping[str, Any], number: int) -> str:
+    found = _whole(row, "ecg_id", f"in row {number}")
+    if found is None:
+        raise DataError(f"{METADATA}: the record in row {number} has no ecg_id, so nothing can be matched to it.")
+    return str(found)
 
 
 def _sex(code: float | None, record_id: str) -> str | None:

@@ -1,0 +1,174 @@
+"""From records as they are read to what a cohort stores: checked, in its leads, as int16, with quality flags.
+
+Records are taken in by blocks, since a block costs little more than a record; what is decided about a record does not
+depend on its block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from einthoven.foundation.errors import DataError
+from einthoven.signals.leads import STANDARD_LEADS, arrange_leads
+from einthoven.signals.limb_law import BROKEN_ABOVE, LIMB_LEADS, broken_limb_law, limb_lead_residuals
+from einthoven.signals.quality import quality_flags
+from einthoven.signals.units import HIGHEST_MILLIVOLTS, LOWEST_MILLIVOLTS, check_plausible_millivolts
+
+from .dataset import Record
+
+_LARGEST = np.iinfo(np.int16).max
+# The quick look at amplitudes takes other order statistics than the check itself; near its bounds the check decides.
+_NEAR = 1.5
+
+
+@dataclass(frozen=True)
+class Intake:
+    """What a cohort expects of every record.
+
+    Attributes:
+        rate: Hz.
+        samples: per lead, or None where records differ.
+        leads: what is stored, in order.
+        gain: int16 units per mV.
+    """
+
+    rate: float
+    samples: int | None
+    leads: tuple[str, ...]
+    gain: float
+
+    @property
+    def standard(self) -> bool:
+        """Whether the leads are standard leads, to be taken by name."""
+        return set(self.leads) <= set(STANDARD_LEADS)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """One record as it is stored: int16 (leads, samples), and its flags by column of `records.parquet`."""
+
+    signal: np.ndarray
+    flags: dict[str, str]
+
+
+def take_in(records: Sequence[Record], intake: Intake) -> list[Taken | DataError]:
+    """Check and convert a block of records, each for itself.
+
+    Returns:
+        for each record what is to be stored, or why it cannot be.
+    """
+    taken: list[Taken | DataError | None] = [_misfit(record, intake) for record in records]
+    alike: dict[tuple[tuple[str, ...], tuple[int, ...]], list[int]] = {}
+    for index, record in enumerate(records):
+        if taken[index] is None:
+            alike.setdefault((record.leads, record.signal.shape), []).append(index)
+    for (leads, _), rows in alike.items():
+        signals = np.stack([records[row].signal for row in rows])
+        for row, outcome in zip(rows, _take_in_alike(signals, leads, intake), strict=True):
+            taken[row] = outcome
+    return [outcome for outcome in taken if outcome is not None]
+
+
+def _misfit(record: Record, intake: Intake) -> DataError | None:
+    """What keeps a record out before its samples are looked at."""
+    if record.rate != intake.rate:
+        return DataError(f"Sampled at {record.rate:g} Hz; {intake.rate:g} Hz was expected.")
+    shape = record.signal.shape
+    if len(shape) != 2 or shape[0] != len(record.leads):
+        return DataError(
+            f"The signal has shape {shape}; (leads, samples) of {len(record.leads)} leads was expected. "
+            "Is it transposed?"
+        )
+    if intake.samples is not None and shape[1] != intake.samples:
+        return DataError(f"{shape[1]} samples per lead; {intake.samples} were expected.")
+    if shape[1] == 0:
+        return DataError("The signal has no samples.")
+    return None
+
+
+def _take_in_alike(signals: np.ndarray, leads: tuple[str, ...], intake: Intake) -> list[Taken | DataError]:
+    """A block of records of the same leads and length, float32 (records, leads, samples)."""
+    errors: list[DataError | None] = [None] * len(signals)
+    finite = np.asarray(np.isfinite(signals).all(axis=(1, 2)))
+    for row in np.flatnonzero(~finite):
+        errors[row] = _not_finite(signals[row], leads)
+    if not finite.any():
+        return [error for error in errors if error is not None]
+    clean = signals if finite.all() else np.where(finite[:, None, None], signals, 0)
+    try:
+        arranged = _arranged(clean, leads, intake)
+    except DataError as error:
+        # Of the leads' names, and so of every record of the block; each gets its own, which is noted upon later.
+        return [found if found is not None else type(error)(str(error)) for found in errors]
+    scaled = np.rint(arranged.astype(np.float64) * intake.gain)
+    for row in np.flatnonzero(finite):
+        errors[row] = _implausible(arranged[row], scaled[row], intake)
+    _check_limbs(clean, leads, errors)
+    flags = quality_flags(arranged, intake.rate)
+    stored = np.clip(scaled, -_LARGEST, _LARGEST).astype("<i2")
+    outcome: list[Taken | DataError] = []
+    for row, error in enumerate(errors):
+        if error is None and flags.flat[row].all():
+            error = DataError(  # the record's own
+                "No lead moves: every one keeps one value for half of the record or longer. This is no ECG."
+            )
+        names = {
+            f"{flag}_leads": " ".join(lead for lead, hit in zip(intake.leads, mask[row], strict=True) if hit)
+            for flag, mask in (("flat", flags.flat), ("clipped", flags.clipped))
+        }
+        outcome.append(error if error is not None else Taken(stored[row], names))
+    return outcome
+
+
+def _arranged(signals: np.ndarray, leads: tuple[str, ...], intake: Intake) -> np.ndarray:
+    if intake.standard:
+        return arrange_leads(signals, leads, target=intake.leads)
+    if leads != intake.leads:
+        raise DataError(f"The channels are {', '.join(leads)}; {', '.join(intake.leads)} were expected.")
+    return signals
+
+
+def _not_finite(signal: np.ndarray, leads: tuple[str, ...]) -> DataError:
+    bad = ~np.isfinite(signal)
+    shown = [f"{lead} ({count})" for lead, count in zip(leads, bad.sum(axis=1), strict=True) if count]
+    return DataError(
+        f"{int(bad.sum())} samples are not finite (NaN or the format's mark for an invalid sample), "
+        f"in lead {', '.join(shown)}. Einthoven does not invent samples."
+    )
+
+
+def _implausible(arranged: np.ndarray, scaled: np.ndarray, intake: Intake) -> DataError | None:
+    largest = np.abs(scaled).max()
+    if largest <= _LARGEST:
+        # Sorting int16 is several times faster than taking percentiles of floats, and nearly every record is far from
+        # the bounds.
+        ordered = np.sort(scaled.astype(np.int16), axis=-1)
+        cut = int(0.005 * (ordered.shape[-1] - 1))
+        ranges = (ordered[:, -1 - cut].astype(np.float64) - ordered[:, cut]) / intake.gain
+        varying = ranges[ranges > 0]
+        amplitude = float(np.median(varying)) if varying.size else 0.0
+        if LOWEST_MILLIVOLTS * _NEAR < amplitude < HIGHEST_MILLIVOLTS / _NEAR:
+            return None
+    try:
+        check_plausible_millivolts(arranged)
+    except DataError as error:
+        return error
+    if largest > _LARGEST:
+        lead, sample = np.unravel_index(np.abs(scaled).argmax(), scaled.shape)
+        return DataError(
+            f"Lead {intake.leads[lead]} reaches {arranged[lead, sample]:.1f} mV at sample {sample}, beyond the "
+            f"{_LARGEST / intake.gain:.1f} mV that int16 holds at {intake.gain:g} units per mV."
+        )
+    return None
+
+
+def _check_limbs(signals: np.ndarray, leads: tuple[str, ...], errors: list[DataError | None]) -> None:
+    if not set(LIMB_LEADS) <= set(leads):
+        return
+    broken = limb_lead_residuals(signals, leads).max(axis=1) > BROKEN_ABOVE
+    for row in np.flatnonzero(broken):
+        if errors[row] is None:
+            errors[row] = DataError(broken_limb_law(signals[row], leads))

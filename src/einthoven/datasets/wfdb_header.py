@@ -1,0 +1,162 @@
+"""The header of a WFDB record, parsed as its definition says: PhysioNet, WFDB Applications Guide, header(5).
+
+The wfdb package parses headers through pandas, which takes most of the time of reading a short record, and refuses
+headers that write the date before the time, as some released ones do.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from einthoven.foundation.errors import DataError
+
+_DEFAULT_GAIN = 200.0
+_DEFAULT_RATE = 250.0
+_FORMAT = re.compile(r"(?P<format>\d+)(?:x(?P<frame>\d+))?(?::(?P<skew>\d+))?(?:\+(?P<offset>\d+))?")
+_GAIN = re.compile(r"(?P<gain>[-+]?[\d.]+(?:[eE][-+]?\d+)?)(?:\((?P<baseline>-?\d+)\))?(?:/(?P<unit>\S+))?")
+
+
+@dataclass(frozen=True)
+class SignalLine:
+    """What a header says of one signal.
+
+    Attributes:
+        frame: samples of it in each frame.
+        skew: frames it is late by.
+        offset: bytes of the file before the first sample.
+        gain: units of the samples for one `unit`; never 0.
+        baseline: sample value at 0 `unit`.
+        checksum: sum of its samples, modulo 65536, or None.
+        name: its description; "" if there is none.
+    """
+
+    file: str
+    format: str
+    frame: int
+    skew: int
+    offset: int
+    gain: float
+    baseline: int
+    unit: str
+    checksum: int | None
+    name: str
+
+
+@dataclass(frozen=True)
+class Header:
+    """A single-segment record.
+
+    Attributes:
+        rate: frames a second, Hz.
+        samples: frames, or 0 where the header does not say.
+        comments: lines after "#", without it, in order.
+    """
+
+    name: str
+    rate: float
+    samples: int
+    signals: tuple[SignalLine, ...]
+    comments: tuple[str, ...]
+
+    def comment(self, key: str) -> str | None:
+        r"""The value of a comment "key: value", case ignored; None if there is none, "" if it is empty.
+
+        Example:
+            >>> parse_header("r 0 1\n# Dx: 1,2", where="r").comment("dx")
+            '1,2'
+        """
+        for line in self.comments:
+            name, separator, value = line.partition(":")
+            if separator and name.strip().casefold() == key.casefold():
+                return value.strip()
+        return None
+
+
+def parse_header(text: str, *, where: str) -> Header:
+    """Parse the text of a .hea file.
+
+    Args:
+        where: the record, for messages.
+
+    Raises:
+        DataError: it is no header of a single-segment record; the message names the line.
+    """
+    comments = tuple(line.strip()[1:].strip() for line in text.splitlines() if line.strip().startswith("#"))
+    lines = [line.split() for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
+    if not lines or len(lines[0]) < 2:
+        raise DataError(f"The header of {where} has no record line such as `name 12 500 5000`.")
+    record = lines[0]
+    if "/" in record[0] and record[0].rsplit("/", 1)[1].isdigit():
+        raise DataError(f"The header of {where} is of a multi-segment record, which is not supported.")
+    count = _number(record, 1, where, "number of signals", default=0)
+    rate = _rate(record[2], where) if len(record) > 2 else _DEFAULT_RATE
+    samples = _number(record, 3, where, "number of samples", default=0)
+    # What follows is time and date; released headers have them in both orders, and nothing here depends on them.
+    if len(lines) - 1 != count:
+        raise DataError(f"The header of {where} announces {count} signals and describes {len(lines) - 1}.")
+    return Header(
+        name=record[0],
+        rate=rate,
+        samples=samples,
+        signals=tuple(_signal(line, where) for line in lines[1:]),
+        comments=comments,
+    )
+
+
+def _number(fields: list[str], index: int, where: str, what: str, *, default: int) -> int:
+    if len(fields) <= index:
+        return default
+    if not fields[index].isdigit():
+        raise DataError(f"The header of {where} gives the {what} as {fields[index]!r}; a whole number was expected.")
+    return int(fields[index])
+
+
+def _rate(text: str, where: str) -> float:
+    try:
+        rate = float(text.split("/")[0].split("(")[0])
+    except ValueError:
+        rate = 0.0
+    if not 0 < rate < 1e6:
+        raise DataError(f"The header of {where} gives the sampling rate as {text!r}; a number of Hz was expected.")
+    return rate
+
+
+def _signal(fields: list[str], where: str) -> SignalLine:
+    line = " ".join(fields)
+    kind = _FORMAT.fullmatch(fields[1]) if len(fields) > 1 else None
+    if kind is None:
+        raise DataError(f"The header of {where} has a signal line without file and format: {line!r}.")
+    gain, baseline, unit = _DEFAULT_GAIN, None, "mV"
+    if len(fields) > 2:
+        found = _GAIN.fullmatch(fields[2])
+        if found is None:
+            raise DataError(f"The header of {where} gives a gain as {fields[2]!r}; 1000(0)/mV was expected: {line!r}.")
+        # A gain of 0 says that the signal is not calibrated; WFDB then takes its default.
+        gain = float(found["gain"]) or _DEFAULT_GAIN
+        baseline = int(found["baseline"]) if found["baseline"] else None
+        unit = found["unit"] or "mV"
+    zero = _integer(fields, 4, where, line) or 0
+    return SignalLine(
+        file=fields[0],
+        format=kind["format"],
+        frame=int(kind["frame"] or 1),
+        skew=int(kind["skew"] or 0),
+        offset=int(kind["offset"] or 0),
+        gain=gain,
+        baseline=zero if baseline is None else baseline,
+        unit=unit,
+        checksum=_integer(fields, 6, where, line),
+        name=" ".join(fields[8:]),
+    )
+
+
+def _integer(fields: list[str], index: int, where: str, line: str) -> int | None:
+    if len(fields) <= index:
+        return None
+    try:
+        return int(fields[index])
+    except ValueError:
+        raise DataError(
+            f"The header of {where} has {fields[index]!r} where a whole number was expected: {line!r}."
+        ) from None

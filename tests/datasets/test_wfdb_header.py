@@ -1,0 +1,126 @@
+"""Headers as their definition and as released files write them, and as the wfdb package reads them where it can."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import wfdb
+
+from einthoven.datasets.wfdb_files import read_header, read_wfdb
+from einthoven.datasets.wfdb_header import parse_header
+from einthoven.foundation.errors import DataError
+
+_HEADER = """# before
+100 2 360/60(0) 650000 0:0:0 24/02/1990
+100.dat 212x2:3+24 200.5(-5)/uV 11 1024 995 -22131 0 MLII or so
+100.dat 16
+# Age: 69
+#Dx: 1,2
+# Sex:
+"""
+
+
+def test_every_field_is_read() -> None:
+    header = parse_header(_HEADER, where="r")
+    assert (header.name, header.rate, header.samples) == ("100", 360.0, 650000)
+    one, two = header.signals
+    assert (one.format, one.frame, one.skew, one.offset) == ("212", 2, 3, 24)
+    assert (one.gain, one.baseline, one.unit, one.checksum, one.name) == (200.5, -5, "uV", -22131, "MLII or so")
+    assert (two.gain, two.baseline, two.unit, two.checksum, two.name) == (200.0, 0, "mV", None, "")
+    assert header.comments == ("before", "Age: 69", "Dx: 1,2", "Sex:")
+    assert (header.comment("AGE"), header.comment("dx"), header.comment("sex"), header.comment("rx")) == (
+        "69", "1,2", "", None,
+    )  # fmt: skip
+
+
+def test_without_a_baseline_the_zero_of_the_converter_is_it_and_a_gain_of_0_is_the_default() -> None:
+    signal = parse_header("r 1 100 10\nr.dat 16 0 12 1024", where="r").signals[0]
+    assert (signal.gain, signal.baseline) == (200.0, 1024)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "has no record line"),
+        ("# only a comment\n", "has no record line"),
+        ("r\n", "has no record line"),
+        ("r/3 2 100 10\n", "multi-segment"),
+        ("r two 100 10\n", "number of signals as 'two'"),
+        ("r 0 fast 10\n", "sampling rate as 'fast'"),
+        ("r 0 0 10\n", "sampling rate as '0'"),
+        ("r 0 100 -3\n", "number of samples as '-3'"),
+        ("r 2 100 10\nr.dat 16\n", "announces 2 signals and describes 1"),
+        ("r 1 100 10\nr.dat\n", "without file and format: 'r.dat'"),
+        ("r 1 100 10\nr.dat sixteen\n", "without file and format"),
+        ("r 1 100 10\nr.dat 16 much/mV\n", "gives a gain as 'much/mV'"),
+        ("r 1 100 10\nr.dat 16 1 16 0 0 sum\n", "'sum' where a whole number was expected"),
+    ],
+)
+def test_what_is_no_header_is_refused_with_the_line(text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        parse_header(text, where="record 7")
+    assert "record 7" in str(caught.value)
+
+
+def _stems(real_data: Path) -> list[Path]:
+    return sorted(
+        file.with_suffix("")
+        for pattern in ("ptbxl/records100/**/*.hea", "ptbxl/records500/**/*.hea", "cinc2021_tuijalei/**/*.hea",
+                        "cinc2017/**/*.hea", "cpsc2021/*.hea", "mitdb/*.hea", "svdb/*.hea")
+        for file in real_data.glob(pattern)
+    )  # fmt: skip
+
+
+@pytest.mark.realdata
+def test_every_real_header_is_read_as_wfdb_reads_it(real_data) -> None:
+    compared = 0
+    for stem in _stems(real_data)[::7]:
+        header = read_header(stem)
+        try:
+            expected: Any = wfdb.rdheader(str(stem))
+        except Exception:  # noqa: S112  # what wfdb refuses is looked at below
+            continue
+        compared += 1
+        assert (header.rate, header.samples) == (float(expected.fs), expected.sig_len)
+        assert [s.gain for s in header.signals] == [gain or 200.0 for gain in expected.adc_gain]
+        assert [s.baseline for s in header.signals] == expected.baseline
+        assert [s.unit for s in header.signals] == expected.units
+        assert [s.checksum for s in header.signals] == expected.checksum
+        assert [s.name for s in header.signals] == [name or "" for name in expected.sig_name]
+        assert [s.format for s in header.signals] == expected.fmt
+        assert [line for line in header.comments if line] == [
+            line.strip() for line in expected.comments if line.strip()
+        ]
+    assert compared > 350
+
+
+@pytest.mark.realdata
+def test_every_real_record_has_the_samples_wfdb_decodes(real_data) -> None:
+    """Sample by sample, and against the checksum of the header, which `read_wfdb` refuses to differ from."""
+    stems = _stems(real_data)
+    assert len(stems) > 2500
+    for stem in stems[::11]:
+        header = read_header(stem)
+        leads = [f"signal {index}" for index in range(len(header.signals))]
+        record = read_wfdb(stem, record_id="r", patient_id="p", leads=leads)
+        try:
+            expected: Any = wfdb.rdrecord(str(stem))
+        except Exception:  # noqa: S112  # what wfdb refuses is looked at below
+            continue
+        np.testing.assert_allclose(record.signal, np.asarray(expected.p_signal).T, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.realdata
+def test_headers_with_the_date_before_the_time_are_read(real_data) -> None:
+    folder = real_data / "odd" / "cinc2020_date_before_time"
+    found = {file.stem: read_header(file.with_suffix("")) for file in folder.glob("*.hea")}
+    assert {name: (header.rate, header.samples, len(header.signals)) for name, header in found.items()} == {
+        "A0001": (500.0, 7500, 12), "E00001": (500.0, 5000, 12), "HR00001": (500.0, 5000, 12),
+        "I0001": (257.0, 462600, 12), "Q0001": (500.0, 5000, 12), "S0001": (1000.0, 38400, 12),
+    }  # fmt: skip
+    assert (found["E00001"].comment("Age"), found["E00001"].comment("Dx")) == ("NaN", "")
+    record = read_wfdb(folder / "E00001", record_id="E00001", patient_id="E00001")
+    assert record.signal.shape == (12, 5000)
