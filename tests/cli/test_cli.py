@@ -127,7 +127,8 @@ def test_from_files_to_a_report(ptbxl, tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_keeps_what_is_finished_and_says_so(ptbxl, tmp_path) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_a_scheduler_keep_what_is_finished_and_say_so(ptbxl, tmp_path, ending) -> None:
     home = tmp_path / "home"
     assert einthoven("datasets", "prepare", "ptbxl", "--source", str(ptbxl.path), home=home).returncode == 0
     arguments = ("run", "representations", "--encoders", "age-sex,rr-features", "--set", "baseline=null")
@@ -143,7 +144,8 @@ def test_ctrl_c_keeps_what_is_finished_and_says_so(ptbxl, tmp_path) -> None:
     assert process.stderr is not None
     while "done" not in (line := process.stderr.readline()):
         assert line, "it ended before its first cell"
-    os.killpg(process.pid, signal.SIGINT)
+    # Ctrl-C reaches the whole group, a scheduler's signal often the first process alone.
+    os.killpg(process.pid, ending) if ending == signal.SIGINT else os.kill(process.pid, ending)
     _, rest = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Interrupted. Finished cells are kept in runs/representations" in rest

@@ -342,3 +342,29 @@ def test_missing_age_and_sex_are_missing(ptbxl, home) -> None:
     assert records.filter(pl.col("age").is_null())["record_id"].to_list() == ["6"]
     assert records.filter(pl.col("sex").is_null())["record_id"].to_list() == ["6"]
     assert records["age"][0] == 90.0
+
+
+def test_replace_mends_what_is_damaged_and_reads_what_was_edited(ptbxl, home) -> None:
+    cohort = prepare("ptbxl", ptbxl.path)
+    file = cohort.path / "signals.npy"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 1
+    file.write_bytes(content)
+    assert prepare("ptbxl", ptbxl.path, replace=True).fingerprint == cohort.fingerprint
+    Cohort.open("ptbxl-100hz").verify()
+    ptbxl.write_record(ptbxl.stem(3), ptbxl.samples(4))
+    assert prepare("ptbxl", ptbxl.path, replace=True).fingerprint != cohort.fingerprint
+
+
+def test_a_code_that_the_statements_do_not_have_is_refused(ptbxl, home) -> None:
+    ptbxl.rows[3]["scp_codes"] = "{'NORMM': 100.0}"
+    ptbxl.write_metadata()
+    with pytest.raises(DataError, match=r"record 4 has the code 'NORMM', which scp_statements\.csv does not"):
+        prepare("ptbxl", ptbxl.path)
+
+
+@pytest.mark.parametrize("content", [b"", b"ecg_id,patient_id\n\xff\xfe,1\n"])
+def test_a_table_that_is_none_is_refused(ptbxl, home, content) -> None:
+    (ptbxl.path / "ptbxl_database.csv").write_bytes(content)
+    with pytest.raises(DataError, match=r"ptbxl_database\.csv"):
+        prepare("ptbxl", ptbxl.path)

@@ -109,3 +109,10 @@ def test_real_records_of_several_sources_equal_wfdb(real_data) -> None:
         expected = wfdb.rdrecord(str(stem))
         assert isinstance(expected, wfdb.Record)
         np.testing.assert_allclose(record.signal, np.asarray(expected.p_signal).T, atol=1e-6)
+
+
+def test_a_signal_file_longer_than_its_header_says_is_refused(ptbxl) -> None:
+    file = ptbxl.stem(0).with_name(ptbxl.stem(0).name + ".dat")
+    file.write_bytes(file.read_bytes() + bytes(1000))
+    with pytest.raises(DataError, match="longer than its header says: 25000 bytes, 24000 were expected"):
+        read(ptbxl.stem(0))

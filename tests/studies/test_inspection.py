@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import polars as pl
 import pytest
 
 from einthoven.datasets.building import prepare
@@ -86,3 +87,45 @@ def test_a_folder_without_a_study_is_refused(tmp_path) -> None:
         study_status(tmp_path)
     with pytest.raises(DataError, match="holds no study"):
         list(verify_study(tmp_path))
+
+
+def test_a_cell_computed_from_what_is_no_longer_there_is_found(study, vouch) -> None:
+    """Its own files are as they were; what it was computed from is not."""
+    plan, folder = study
+    ledger, probe, comparison = Ledger(folder), plan.of_kind("probe")[0], plan.of_kind("comparison")[0]
+    file = ledger.path(probe.key) / "predictions.parquet"
+    table = pl.read_parquet(file)
+    table.with_columns(logit=table["logit"] + table["target"] * 10).write_parquet(file)
+    vouch(file.parent)
+    found = problems(folder)
+    assert set(found) == {("cell", comparison.title)}
+    assert "computed from another content of cell" in found["cell", comparison.title]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda cohort: (cohort / "signals.npy").write_bytes((cohort / "signals.npy").read_bytes()[:9000]),
+        lambda cohort: (cohort / "manifest.json").write_text("{"),
+        lambda cohort: (cohort / "records.parquet").unlink(),
+    ],
+)
+def test_a_damaged_cohort_is_not_an_absent_one(study, home, damage) -> None:
+    damage(home / "cohorts" / "ptbxl-100hz")
+    assert ("cohort", "ptbxl-100hz") in problems(study[1])
+
+
+@pytest.mark.parametrize("content", ["[]", "{", '"x"'])
+def test_a_list_of_files_that_is_none_is_damage(study, content) -> None:
+    plan, folder = study
+    (Ledger(folder).path(plan.keys[0]) / "files.json").write_text(content)
+    assert study_status(folder).cells[0].state == "not run"
+    with pytest.raises(DataError, match=r"is damaged.*Delete the folder"):
+        Ledger(folder).verify(plan.keys[0])
+
+
+def test_a_folder_put_into_a_cell_is_damage(study) -> None:
+    plan, folder = study
+    (Ledger(folder).path(plan.keys[0]) / "extra").mkdir()
+    assert "changed after it was stored: extra" in problems(folder)["cell", plan.cells[0].title]
+    assert study_status(folder).finished == len(plan.cells)

@@ -379,3 +379,49 @@ def test_a_folder_of_another_study_is_taken_only_when_told_to(spec, tmp_path) ->
     assert run_plan(narrower, folder, InlineExecutor(), replace=True).reused == 6
     assert read_plan(folder) == narrower
     assert run_plan(first, folder, InlineExecutor()).reused == 9
+
+
+@pytest.mark.parametrize("name", ["predictions.parquet", "probe.npz", "spec.json", "provenance.json", "files.json"])
+def test_a_cell_that_lost_a_file_is_computed_again(spec, tmp_path, name) -> None:
+    plan = plan_representations(spec)
+    folder = tmp_path / "run"
+    run_plan(plan, folder, InlineExecutor())
+    digest = Ledger(folder).digest(plan.keys)
+    probe = plan.of_kind("probe")[0]
+    (Ledger(folder).path(probe.key) / name).unlink()
+    executor = InlineExecutor()
+    assert run_plan(plan, folder, executor).complete
+    assert executor.ran == [probe.title]
+    assert Ledger(folder).digest(plan.keys) == digest
+
+
+def test_a_plan_or_study_that_was_edited_is_not_believed(spec, tmp_path) -> None:
+    plan = plan_representations(spec)
+    folder = tmp_path / "run"
+    run_plan(plan, folder, InlineExecutor())
+    file, study = folder / "plan.json", folder / "study.yaml"
+    kept, words = file.read_text(), study.read_text()
+    values = json.loads(kept)
+    fewer = {**values, "cells": [cell for cell in values["cells"] if "rhythm" not in cell["title"]]}
+    other = {**values, "cells": [{**cell, "spec": {**cell["spec"], "seed": 7}} for cell in values["cells"]]}
+    for text in (fewer, other):
+        file.write_text(json.dumps(text))
+        with pytest.raises(DataError, match="was edited after the study was run"):
+            read_plan(folder)
+    file.write_text(kept)
+    study.write_text(words.replace("minimum_positives: 1", "minimum_positives: 2"))
+    with pytest.raises(DataError, match="was edited after the study was run"):
+        read_plan(folder)
+    study.write_bytes(b"name: \xff")
+    with pytest.raises(DataError, match="cannot be read"):
+        read_plan(folder)
+    assert run_plan(plan, folder, InlineExecutor()).reused == 9
+    assert read_plan(folder) == plan
+
+
+def test_a_note_of_a_failure_that_cannot_be_read_stops_nothing(spec, tmp_path) -> None:
+    plan = plan_representations(spec)
+    (tmp_path / "run" / "failures").mkdir(parents=True)
+    (tmp_path / "run" / "failures" / "abc.json").write_text("")
+    assert run_plan(plan, tmp_path / "run", InlineExecutor()).complete
+    assert Ledger(tmp_path / "run").failures() == {"abc": {"message": "the note of it cannot be read"}}

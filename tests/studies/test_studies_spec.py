@@ -115,3 +115,29 @@ def test_files_that_are_no_study_say_what_is_wrong_and_where(tmp_path, text, mes
     file.write_bytes(text)
     with pytest.raises(UsageError, match=message):
         load_spec(file)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"probe": {"C": [float("inf")]}},
+        {"probe": {"C": [float("nan")]}},
+        {"support": {"minimum_positives": 10**22}},
+        {"support": {"minimum_positives": True}},
+        {"seed": True},
+        {"seed": 1.0},
+        {"seed": 2**63},
+        {"bootstrap": {"draws": True}},
+        {"bootstrap": {"confidence": float("nan")}},
+    ],
+)
+def test_values_that_cannot_be_meant_are_refused(change) -> None:
+    with pytest.raises(UsageError, match="is not a valid study"):
+        parse_spec({"name": "s", "cohort": "c", "encoders": ["age-sex"], **change}, where="t")
+
+
+@pytest.mark.parametrize("text", ["[" * 3000, "a: " + "9" * 5000])
+def test_yaml_that_python_cannot_hold_is_refused(tmp_path, text) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(UsageError, match="is not valid YAML"):
+        load_spec(tmp_path / "mine.yaml")

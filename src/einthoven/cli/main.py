@@ -5,7 +5,9 @@ Exit codes: 0 ok, 1 the work failed, 2 wrong usage, 130 interrupted.
 
 from __future__ import annotations
 
+import signal
 import sys
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -44,8 +46,14 @@ def common(
     """Options before the command."""
 
 
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """Run the command line; turns expected errors into a message and an exit code."""
+    # A scheduler that ends a job says so with SIGTERM; it means what Ctrl-C means.
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         app()
     except EinthovenError as error:

@@ -99,11 +99,17 @@ def demo(
 ) -> None:
     """Make a synthetic cohort with planted truth and run a whole study on it: needs no data and no network."""
     from einthoven.datasets.building import prepare
+    from einthoven.foundation.errors import UsageError
     from einthoven.studies.loading import load_spec
 
     name = "phantom-100hz" if (records, seed) == (2000, 0) else f"phantom-100hz-{records}-seed{seed}"
+    options = {"records": records, "seed": seed}
     with counting("making the phantom") as progress:
-        prepare("phantom", name=name, rate=100.0, options={"records": records, "seed": seed}, progress=progress)
+        try:
+            prepare("phantom", name=name, rate=100.0, options=options, progress=progress)
+        except UsageError:
+            # Made by another version, or under this name from something else; nobody's data are lost with a phantom.
+            prepare("phantom", name=name, rate=100.0, options=options, progress=progress, replace=True)
     # The demo is the same study in every version; after an update its cells are new ones.
     _run(load_spec("demo", changes={"cohort": name}), out, workers, replace=True)
 

@@ -43,11 +43,12 @@ def prepare(
             every report.
         bad_records: what to do with a record that is corrupt, not finite or in the wrong unit: "refuse" stops at the
             first; "exclude" leaves it out, with its reason in `excluded.parquet`.
-        replace: put the new cohort in the place of one with the same name and another content.
+        replace: read everything again, and put the new cohort in the place of one of the same name.
         progress: called with (records done, records in all).
 
     Returns:
-        the cohort. If one of this name was made from the same request it is returned as it is.
+        the cohort. If one of this name was made from the same request it is returned as it is; signal files count by
+        their names and sizes there, so after an edit that keeps the size say `replace`.
 
     Raises:
         DataError: files are missing, records are bad, ids occur twice, or a patient is in two splits.
@@ -68,7 +69,7 @@ def prepare(
     with exclusive(final, doing="preparing"):
         if (final / MANIFEST).is_file():
             existing = _existing(final, replace=replace)
-            if existing is not None and existing.manifest.request == request:
+            if existing is not None and existing.manifest.request == request and not replace:
                 return existing
             if existing is not None and not replace:
                 raise UsageError(

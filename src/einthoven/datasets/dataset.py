@@ -66,12 +66,15 @@ class SourceRecord:
     Attributes:
         files: the files it needs, relative to the source folder; empty when it is made, not read.
         metadata: `age` (years or None), `sex` ("F", "M" or None) and any further column of `records.parquet`.
+        left_out: why the dataset's own rule leaves the record out ("shorter than 10 s"); it is then counted among those
+            that are promised and excluded. Empty for a record that is to be in the cohort.
     """
 
     record_id: str
     patient_id: str
     files: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    left_out: str = ""
 
 
 @dataclass(frozen=True)

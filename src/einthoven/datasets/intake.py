@@ -104,11 +104,13 @@ def _take_in_alike(signals: np.ndarray, leads: tuple[str, ...], intake: Intake) 
         # Of the leads' names, and so of every record of the block; each gets its own, which is noted upon later.
         return [found if found is not None else type(error)(str(error)) for found in errors]
     scaled = np.rint(arranged.astype(np.float64) * intake.gain)
+    fits = np.abs(scaled).max(axis=(1, 2)) <= _LARGEST
+    stored = np.clip(scaled, -_LARGEST, _LARGEST).astype("<i2")
     for row in np.flatnonzero(finite):
-        errors[row] = _implausible(arranged[row], scaled[row], intake)
+        if not (fits[row] and _clearly_plausible(stored[row], intake)):
+            errors[row] = _implausible(arranged[row], scaled[row], intake)
     _check_limbs(clean, leads, errors)
     flags = quality_flags(arranged, intake.rate)
-    stored = np.clip(scaled, -_LARGEST, _LARGEST).astype("<i2")
     outcome: list[Taken | DataError] = []
     for row, error in enumerate(errors):
         if error is None and flags.flat[row].all():
@@ -124,11 +126,11 @@ def _take_in_alike(signals: np.ndarray, leads: tuple[str, ...], intake: Intake) 
 
 
 def _arranged(signals: np.ndarray, leads: tuple[str, ...], intake: Intake) -> np.ndarray:
+    if leads == intake.leads:
+        return signals
     if intake.standard:
         return arrange_leads(signals, leads, target=intake.leads)
-    if leads != intake.leads:
-        raise DataError(f"The channels are {', '.join(leads)}; {', '.join(intake.leads)} were expected.")
-    return signals
+    raise DataError(f"The channels are {', '.join(leads)}; {', '.join(intake.leads)} were expected.")
 
 
 def _not_finite(signal: np.ndarray, leads: tuple[str, ...]) -> DataError:
@@ -140,23 +142,25 @@ def _not_finite(signal: np.ndarray, leads: tuple[str, ...]) -> DataError:
     )
 
 
+def _clearly_plausible(stored: np.ndarray, intake: Intake) -> bool:
+    """Whether a record's amplitude is far from the bounds of `check_plausible_millivolts`.
+
+    Sorting int16 is several times faster than taking percentiles of floats, and nearly every record is.
+    """
+    ordered = np.sort(stored, axis=-1)
+    cut = int(0.005 * (ordered.shape[-1] - 1))
+    ranges = (ordered[:, -1 - cut].astype(np.float64) - ordered[:, cut]) / intake.gain
+    varying = ranges[ranges > 0]
+    amplitude = float(np.median(varying)) if varying.size else 0.0
+    return LOWEST_MILLIVOLTS * _NEAR < amplitude < HIGHEST_MILLIVOLTS / _NEAR
+
+
 def _implausible(arranged: np.ndarray, scaled: np.ndarray, intake: Intake) -> DataError | None:
-    largest = np.abs(scaled).max()
-    if largest <= _LARGEST:
-        # Sorting int16 is several times faster than taking percentiles of floats, and nearly every record is far from
-        # the bounds.
-        ordered = np.sort(scaled.astype(np.int16), axis=-1)
-        cut = int(0.005 * (ordered.shape[-1] - 1))
-        ranges = (ordered[:, -1 - cut].astype(np.float64) - ordered[:, cut]) / intake.gain
-        varying = ranges[ranges > 0]
-        amplitude = float(np.median(varying)) if varying.size else 0.0
-        if LOWEST_MILLIVOLTS * _NEAR < amplitude < HIGHEST_MILLIVOLTS / _NEAR:
-            return None
     try:
         check_plausible_millivolts(arranged)
     except DataError as error:
         return error
-    if largest > _LARGEST:
+    if np.abs(scaled).max() > _LARGEST:
         lead, sample = np.unravel_index(np.abs(scaled).argmax(), scaled.shape)
         return DataError(
             f"Lead {intake.leads[lead]} reaches {arranged[lead, sample]:.1f} mV at sample {sample}, beyond the "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from einthoven.foundation.code_identity import code_identity
@@ -58,6 +58,7 @@ class Source:
         folder: of the files; None for a dataset that is made, not read.
         present: positions in `scan.records` of records whose files exist.
         missing: positions of the others.
+        left_out: positions of records that the dataset's own rule leaves out.
         files: what lies in the folder.
     """
 
@@ -66,6 +67,7 @@ class Source:
     folder: Path | None
     present: tuple[int, ...]
     missing: tuple[int, ...]
+    left_out: tuple[int, ...]
     files: Listing
 
     def path(self, file: str) -> Path:
@@ -120,16 +122,29 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
     listing = Listing(folder)
     present: list[int] = []
     missing: list[int] = []
+    left_out: list[int] = []
     for index, record in enumerate(scan.records):
         for file in record.files:
             # By name only: a link inside the source folder is its owner's business.
-            if ".." in file.replace("\\", "/").split("/") or PurePath(file).is_absolute():
+            if _leaves_the_folder(file):
                 raise DataError(f"Record {record.record_id} names the file {file!r}, which is outside {folder}.")
         whole = folder is None or all(listing.has(file) for file in record.files)
-        (present if whole else missing).append(index)
+        (left_out if record.left_out else present if whole else missing).append(index)
     return Source(
-        dataset=dataset, scan=scan, folder=folder, present=tuple(present), missing=tuple(missing), files=listing
+        dataset=dataset,
+        scan=scan,
+        folder=folder,
+        present=tuple(present),
+        missing=tuple(missing),
+        left_out=tuple(left_out),
+        files=listing,
     )
+
+
+def _leaves_the_folder(file: str) -> bool:
+    """Whether a relative name is none, or climbs; on every system, whichever system wrote the metadata."""
+    plain = file.replace("\\", "/")
+    return plain.startswith("/") or plain[1:2] == ":" or ".." in plain.split("/")
 
 
 def check_complete(source: Source, *, allow_missing: bool) -> None:

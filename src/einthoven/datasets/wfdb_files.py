@@ -25,7 +25,6 @@ _LFS = b"version https://git-lfs.github.com/spec/"
 _BYTES_FOR_TWO = {"8": 2, "16": 4, "24": 6, "32": 8, "61": 4, "80": 2, "160": 4, "212": 3}
 # The value each format reserves for "no valid sample" (WFDB signal(5)).
 _INVALID = {"16": -(2**15), "24": -(2**23), "32": -(2**31), "61": -(2**15), "80": -(2**7), "212": -(2**11)}
-_NO_MARK = -(2**62)
 
 
 def read_header(stem: Path, *, where: str | None = None) -> Header:
@@ -115,8 +114,13 @@ def _digital(stem: Path, header: Header, where: str) -> np.ndarray:
     count = header.samples * len(header.signals)
     if len(content) < first.offset + 2 * count:
         raise _truncated(file, header, len(header.signals), "16", first.offset + 2 * count, len(content), where)
+    if len(content) > first.offset + 2 * count:
+        raise DataError(
+            f"{file.name} of {where} is longer than its header says: {len(content)} bytes, {first.offset + 2 * count} "
+            "were expected. Header and samples are of different recordings, or one was cut; download both again."
+        )
     samples = np.frombuffer(content, dtype="<i2", count=count, offset=first.offset)
-    return samples.reshape(header.samples, len(header.signals)).T
+    return np.ascontiguousarray(samples.reshape(header.samples, len(header.signals)).T)
 
 
 def _decoded_by_wfdb(stem: Path, header: Header, where: str) -> np.ndarray:
@@ -173,10 +177,12 @@ def _millivolts(digital: np.ndarray, header: Header, where: str) -> np.ndarray:
     gains = np.array([signal.gain for signal in header.signals])
     baselines = np.array([signal.baseline for signal in header.signals], dtype=np.float64)
     physical = (digital - baselines[:, None]) / gains[:, None]
-    marks = np.array([_INVALID.get(signal.format, _NO_MARK) for signal in header.signals])
-    invalid = digital == marks[:, None]
-    if invalid.any():
-        physical[invalid] = np.nan
+    for row, signal in enumerate(header.signals):
+        mark = _INVALID.get(signal.format)
+        if mark is not None and digital[row].min() == mark:  # the mark is the smallest value of its format
+            physical[row, digital[row] == mark] = np.nan
+    if all(signal.unit == "mV" for signal in header.signals):
+        return physical.astype(np.float32)
     millivolts = np.empty(physical.shape, dtype=np.float32)
     for unit in dict.fromkeys(signal.unit for signal in header.signals):
         rows = [index for index, signal in enumerate(header.signals) if signal.unit == unit]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from einthoven.foundation.errors import DataError
 
@@ -17,8 +19,7 @@ _FORMAT = re.compile(r"(?P<format>\d+)(?:x(?P<frame>\d+))?(?::(?P<skew>\d+))?(?:
 _GAIN = re.compile(r"(?P<gain>[-+]?[\d.]+(?:[eE][-+]?\d+)?)(?:\((?P<baseline>-?\d+)\))?(?:/(?P<unit>\S+))?")
 
 
-@dataclass(frozen=True)
-class SignalLine:
+class SignalLine(NamedTuple):
     """What a header says of one signal.
 
     Attributes:
@@ -124,31 +125,45 @@ def _rate(text: str, where: str) -> float:
 
 def _signal(fields: list[str], where: str) -> SignalLine:
     line = " ".join(fields)
-    kind = _FORMAT.fullmatch(fields[1]) if len(fields) > 1 else None
+    kind = _format(fields[1]) if len(fields) > 1 else None
     if kind is None:
         raise DataError(f"The header of {where} has a signal line without file and format: {line!r}.")
-    gain, baseline, unit = _DEFAULT_GAIN, None, "mV"
-    if len(fields) > 2:
-        found = _GAIN.fullmatch(fields[2])
-        if found is None:
-            raise DataError(f"The header of {where} gives a gain as {fields[2]!r}; 1000(0)/mV was expected: {line!r}.")
-        # A gain of 0 says that the signal is not calibrated; WFDB then takes its default.
-        gain = float(found["gain"]) or _DEFAULT_GAIN
-        baseline = int(found["baseline"]) if found["baseline"] else None
-        unit = found["unit"] or "mV"
+    calibration = _calibration(fields[2]) if len(fields) > 2 else (_DEFAULT_GAIN, None, "mV")
+    if calibration is None:
+        raise DataError(f"The header of {where} gives a gain as {fields[2]!r}; 1000(0)/mV was expected: {line!r}.")
+    gain, baseline, unit = calibration
     zero = _integer(fields, 4, where, line) or 0
     return SignalLine(
         file=fields[0],
-        format=kind["format"],
-        frame=int(kind["frame"] or 1),
-        skew=int(kind["skew"] or 0),
-        offset=int(kind["offset"] or 0),
+        format=kind[0],
+        frame=kind[1],
+        skew=kind[2],
+        offset=kind[3],
         gain=gain,
         baseline=zero if baseline is None else baseline,
         unit=unit,
         checksum=_integer(fields, 6, where, line),
         name=" ".join(fields[8:]),
     )
+
+
+# The signals of a dataset have the same few formats and gains.
+@lru_cache(maxsize=256)
+def _format(text: str) -> tuple[str, int, int, int] | None:
+    found = _FORMAT.fullmatch(text)
+    if found is None:
+        return None
+    return found["format"], int(found["frame"] or 1), int(found["skew"] or 0), int(found["offset"] or 0)
+
+
+@lru_cache(maxsize=256)
+def _calibration(text: str) -> tuple[float, int | None, str] | None:
+    found = _GAIN.fullmatch(text)
+    if found is None:
+        return None
+    # A gain of 0 says that the signal is not calibrated; WFDB then takes its default.
+    gain = float(found["gain"]) or _DEFAULT_GAIN
+    return gain, int(found["baseline"]) if found["baseline"] else None, found["unit"] or "mV"
 
 
 def _integer(fields: list[str], index: int, where: str, line: str) -> int | None:

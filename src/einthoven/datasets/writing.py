@@ -30,7 +30,7 @@ from .source import Source
 
 BadRecords = Literal["refuse", "exclude"]
 Progress = Callable[[int, int], None]
-_BLOCK = 32
+_BLOCK = 16
 _MOST_THREADS = 8
 
 
@@ -59,6 +59,7 @@ def write_cohort(
     excluded = [
         _excluded(scan.records[i], "missing file", source.first_missing(scan.records[i])) for i in source.missing
     ]
+    excluded += [_excluded(scan.records[i], scan.records[i].left_out, "") for i in source.left_out]
     kept: list[int] = []
     rows: list[dict[str, Any]] = []
     sources: list[dict[str, Any]] = []

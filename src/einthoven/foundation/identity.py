@@ -34,11 +34,8 @@ def content_key(value: Any) -> str:
 
 def sha256_file(path: Path) -> str:
     """sha256 of a file's bytes, read in blocks."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+    with path.open("rb", buffering=0) as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def sha256_array(array: np.ndarray) -> str:

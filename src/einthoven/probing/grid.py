@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 ClassWeight = Literal["none", "balanced"]
+Strength = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class ProbeSetting(BaseModel):
@@ -22,7 +23,7 @@ class ProbeSetting(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     scale: bool
-    C: float = Field(gt=0)
+    C: Strength
     class_weight: ClassWeight
 
 
@@ -32,7 +33,7 @@ class ProbeGrid(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     scale: tuple[bool, ...] = (True, False)
-    C: tuple[float, ...] = (0.01, 0.1, 1.0, 10.0)
+    C: tuple[Strength, ...] = (0.01, 0.1, 1.0, 10.0)
     class_weight: tuple[ClassWeight, ...] = ("none", "balanced")
 
     @field_validator("scale", "C", "class_weight")

@@ -9,7 +9,7 @@ from typing import Literal
 
 from einthoven.datasets.cohort import Cohort
 from einthoven.embeddings.store import is_stored, open_embeddings
-from einthoven.foundation.errors import EinthovenError
+from einthoven.foundation.errors import DataError, EinthovenError, UnknownNameError
 
 from .cells import Cell
 from .ledger import Ledger
@@ -94,7 +94,7 @@ def verify_study(folder: Path) -> Iterator[Check]:
     for cell in plan.cells:
         if not ledger.has(cell.key):
             continue
-        problem = _problem(lambda key=cell.key: ledger.verify(key))
+        problem = _problem(lambda cell=cell: _check_cell(cell, ledger))
         yield Check("cell", cell.title, problem)
         if not problem and cell.kind == "cohort":
             yield _check_cohort(cell, ledger.result(cell.key, CohortResult))
@@ -102,12 +102,30 @@ def verify_study(folder: Path) -> Iterator[Check]:
             yield _check_embeddings(cell, ledger.result(cell.key, EmbeddingResult))
 
 
+def _check_cell(cell: Cell, ledger: Ledger) -> None:
+    ledger.verify(cell.key)
+    used = ledger.provenance(cell.key).get("needs", {})
+    # A list in ledgers before 0.1; there is nothing to compare then.
+    for need, digest in used.items() if isinstance(used, dict) else ():
+        try:
+            same = not ledger.has(need) or ledger.digest([need]) == digest
+        except DataError:
+            continue  # the needed cell is damaged, which is said of it
+        if not same:
+            raise EinthovenError(
+                f"It was computed from another content of cell {need[:12]} than is there now. Delete the folder "
+                f"{ledger.path(cell.key)} and run the study again."
+            )
+
+
 def _check_cohort(cell: Cell, result: CohortResult) -> Check:
     place = cell.places["cohort"]
     try:
         cohort = Cohort.open(place)
-    except EinthovenError:
+    except UnknownNameError:
         return Check("cohort", place, absent=True)
+    except EinthovenError as error:
+        return Check("cohort", place, str(error), absent="/" in place and not Path(place).exists())
     if cohort.fingerprint != result.cohort.fingerprint:
         return Check(
             "cohort", place, "it was prepared again since, with other content; the study is of the earlier one"

@@ -36,8 +36,17 @@ class Ledger:
         self._failures = folder / "failures"
 
     def has(self, key: str) -> bool:
-        """Whether the cell is finished."""
-        return (self._cells / key / "result.json").is_file()
+        """Whether the cell is finished, with every file it was stored with; what is in them is for reading to check.
+
+        A cell that has lost a file is not finished: it is computed again.
+        """
+        folder = self._cells / key
+        if not (folder / "result.json").is_file():
+            return False
+        try:
+            return all((folder / name).is_file() for name in self._stated(key))
+        except DataError:
+            return False
 
     def path(self, key: str) -> Path:
         """The folder of a finished cell."""
@@ -82,15 +91,14 @@ class Ledger:
             DataError: a file changed, is missing or was added; the message names it.
         """
         folder = self.path(key)
-        try:
-            stated = read_json(folder / _FILES)
-            identity = read_json(folder / "spec.json")
-        except (OSError, ValueError) as error:
-            raise DataError(f"Cell {key[:12]} is damaged: {error}. {self._remedy(key)}") from None
-        found = {file.name: sha256_file(file) for file in folder.iterdir() if file.name != _FILES}
+        stated = self._stated(key)
+        found = {
+            file.name: sha256_file(file) if file.is_file() else "" for file in folder.iterdir() if file.name != _FILES
+        }
         wrong = sorted(name for name in stated.keys() | found.keys() if stated.get(name) != found.get(name))
         if wrong:
             raise DataError(f"Cell {key[:12]} changed after it was stored: {', '.join(wrong)}. {self._remedy(key)}")
+        identity = json.loads(self._read(key, "spec.json"))
         if content_key(identity) != key:
             raise DataError(f"Cell {key[:12]} holds another cell's specification. {self._remedy(key)}")
 
@@ -137,15 +145,24 @@ class Ledger:
         Raises:
             DataError: the file changed or is missing.
         """
-        folder = self.path(key)
+        stated = self._stated(key)
         try:
-            stated = read_json(folder / _FILES)
-            content = (folder / name).read_bytes()
-        except (OSError, ValueError) as error:
+            content = (self.path(key) / name).read_bytes()
+        except OSError as error:
             raise DataError(f"Cell {key[:12]} is damaged: {error}. {self._remedy(key)}") from None
-        if not isinstance(stated, dict) or stated.get(name) != hashlib.sha256(content).hexdigest():
+        if stated.get(name) != hashlib.sha256(content).hexdigest():
             raise DataError(f"Cell {key[:12]} changed after it was stored: {name}. {self._remedy(key)}")
         return content
+
+    def _stated(self, key: str) -> dict[str, str]:
+        """File name -> digest, as they were when the cell was stored."""
+        try:
+            stated = read_json(self.path(key) / _FILES)
+        except (OSError, ValueError) as error:
+            raise DataError(f"Cell {key[:12]} is damaged: {error}. {self._remedy(key)}") from None
+        if not isinstance(stated, dict):
+            raise DataError(f"Cell {key[:12]} is damaged: its {_FILES} is no list of files. {self._remedy(key)}")
+        return stated
 
     def _written_by(self, key: str) -> str:
         try:
@@ -162,7 +179,7 @@ class Ledger:
 
     def failures(self) -> dict[str, dict[str, Any]]:
         """Key -> what was noted of each failed cell that has not been finished since."""
-        notes = {file.stem: read_json(file) for file in sorted(self._failures.glob("*.json"))}
+        notes = {file.stem: _read_note(file) for file in sorted(self._failures.glob("*.json"))}
         return {key: note for key, note in notes.items() if not self.has(key)}
 
     def clear_unfinished(self) -> None:
@@ -181,9 +198,9 @@ class Ledger:
         total = hashlib.sha256()
         for key in sorted(key for key in keys if self.has(key)):
             total.update(key.encode())
-            for file in sorted(self.path(key).iterdir()):
-                if file.name not in _TRANSIENT:
-                    total.update(f"{file.name}:{self._content_digest(key, file)}".encode())
+            for name in sorted(self._stated(key)):
+                if name not in _TRANSIENT:
+                    total.update(f"{name}:{self._content_digest(key, Path(name))}".encode())
         return total.hexdigest()
 
     def _content_digest(self, key: str, file: Path) -> str:
@@ -192,3 +209,12 @@ class Ledger:
         if file.suffix == ".npz":
             return "".join(name + sha256_array(array) for name, array in sorted(self.arrays(key, file.stem).items()))
         return hashlib.sha256(self._read(key, file.name)).hexdigest()
+
+
+def _read_note(file: Path) -> dict[str, Any]:
+    """A failure's note; it is for people, so one that cannot be read costs nothing but its words."""
+    try:
+        note = read_json(file)
+    except (OSError, ValueError):
+        note = None
+    return note if isinstance(note, dict) and "message" in note else {"message": "the note of it cannot be read"}

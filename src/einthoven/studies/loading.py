@@ -48,8 +48,8 @@ def parse_setting(text: str) -> tuple[str, Any]:
         raise UsageError(f"--set {text!r}: expected key=value, such as bootstrap.draws=200.")
     try:
         return key.strip(), _load_yaml(value)
-    except yaml.YAMLError as error:
-        raise UsageError(f"--set {text!r}: the value is not valid YAML ({error}).") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise UsageError(f"--set {text[:80]!r}: the value is not valid YAML ({error}).") from None
 
 
 def _read(study: str | Path) -> tuple[Any, str]:
@@ -73,7 +73,7 @@ def _read(study: str | Path) -> tuple[Any, str]:
     except yaml.MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise UsageError(f"{where}{line} is not valid YAML: {error.problem}.") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise UsageError(f"{where} is not valid YAML: {error}") from None
     if values is None:
         raise UsageError(f"{where} is empty. A study needs at least name, cohort and encoders; README.md shows one.")

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import yaml
 
 from einthoven.foundation.errors import DataError, UsageError
+from einthoven.foundation.identity import content_key
 from einthoven.foundation.publishing import exclusive, read_json, write_json, write_text
 from einthoven.version import VERSION
 
@@ -103,7 +104,10 @@ def _refuse_another_study(plan: Plan, folder: Path, ledger: Ledger) -> None:
     """A study may grow where it lies; one that leaves finished cells behind would take another's place."""
     if not (folder / PLAN).is_file():
         return
-    before = [Cell.from_json(cell) for cell in read_json(folder / PLAN).get("cells", [])]
+    try:
+        before = [Cell.from_json(cell) for cell in read_json(folder / PLAN)["cells"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return  # a plan that cannot be read is not worth keeping
     planned = set(plan.keys)
     left = [cell.title for cell in before if cell.key not in planned and ledger.has(cell.key)]
     if left:
@@ -186,9 +190,23 @@ class _Run:
 
 def write_plan(plan: Plan, folder: Path) -> None:
     """Declare what the study consists of, before it runs: `study.yaml` and `plan.json`."""
-    write_text(folder / STUDY, yaml.safe_dump(plan.spec.model_dump(mode="json"), sort_keys=False, allow_unicode=True))
+    study = yaml.safe_dump(plan.spec.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
     cells = [cell.to_json() for cell in plan.cells]
-    write_json(folder / PLAN, {"schema_version": _PLAN_SCHEMA, "einthoven": VERSION, "cells": cells})
+    write_text(folder / STUDY, study)
+    write_json(
+        folder / PLAN,
+        {
+            "schema_version": _PLAN_SCHEMA,
+            "einthoven": VERSION,
+            "digest": _plan_digest(study, cells),
+            "cells": cells,
+        },
+    )
+
+
+def _plan_digest(study: str, cells: list[dict[str, Any]]) -> str:
+    """Over the study and its cells, so that neither can be edited without it being seen."""
+    return content_key({"study": study, "cells": [cell["key"] for cell in cells]})
 
 
 def read_plan(folder: Path) -> Plan:
@@ -208,10 +226,17 @@ def read_plan(folder: Path) -> Plan:
     if schema != _PLAN_SCHEMA:
         raise _of_another_version(folder, writer, f"its plan has schema {schema}; {_PLAN_SCHEMA} was expected.")
     try:
-        spec = parse_spec(yaml.safe_load((folder / STUDY).read_text(encoding="utf-8")), where=str(folder / STUDY))
+        study = (folder / STUDY).read_text(encoding="utf-8")
+        spec = parse_spec(yaml.safe_load(study), where=str(folder / STUDY))
         cells = tuple(Cell.from_json(cell) for cell in stored["cells"])
-    except (UsageError, yaml.YAMLError, KeyError, TypeError) as error:
+        digest = _plan_digest(study, stored["cells"])
+    except (UsageError, yaml.YAMLError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise _of_another_version(folder, writer, str(error)) from None
+    if digest != stored.get("digest") or [cell.key for cell in cells] != [cell["key"] for cell in stored["cells"]]:
+        raise DataError(
+            f"{folder / PLAN} or {STUDY} beside it was edited after the study was run. Give changes to `einthoven run` "
+            "(--set, or a study file of your own); running the study again restores both, and finished cells stay."
+        )
     return Plan(spec=spec, cells=cells)
 
 

@@ -9,6 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from einthoven.foundation.errors import UsageError, nearest
 from einthoven.probing.grid import ProbeGrid
 
+# `true` is a number to Python and never one to a user.
+Whole = Annotated[int, Field(strict=True)]
 _Strict = ConfigDict(frozen=True, extra="forbid")
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 
@@ -35,7 +37,7 @@ class BootstrapSpec(BaseModel):
 
     model_config = _Strict
 
-    draws: int = Field(default=1000, ge=100, le=100_000)
+    draws: Whole = Field(default=1000, ge=100, le=100_000)
     unit: Literal["patient", "record"] = "patient"
     confidence: float = Field(default=0.95, gt=0, lt=1)
 
@@ -45,7 +47,7 @@ class SupportSpec(BaseModel):
 
     model_config = _Strict
 
-    minimum_positives: int = Field(default=10, ge=1)
+    minimum_positives: Whole = Field(default=10, ge=1, le=10_000_000)
 
 
 class RepresentationsSpec(BaseModel):
@@ -76,7 +78,7 @@ class RepresentationsSpec(BaseModel):
     bootstrap: BootstrapSpec = Field(default_factory=BootstrapSpec)
     support: SupportSpec = Field(default_factory=SupportSpec)
     show_record: bool | None = None
-    seed: int = Field(default=0, ge=0)
+    seed: Whole = Field(default=0, ge=0, lt=2**63)
 
     @field_validator("encoders", mode="before")
     @classmethod

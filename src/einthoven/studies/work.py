@@ -48,7 +48,7 @@ def run_cell(cell: Cell, folder: Path) -> Outcome:
             "threads": threads(),
             "started": started.isoformat(timespec="seconds"),
             "seconds": round(seconds, 3),
-            "needs": list(cell.needs),
+            "needs": {need: ledger.digest([need]) for need in cell.needs},
             **output.notes,
         }
         ledger.publish(cell, output.result, provenance, arrays=output.arrays, tables=output.tables)

@@ -37,6 +37,7 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
     table = _read_csv(source / METADATA, _COLUMNS)
     statements = _read_csv(source / STATEMENTS, ("diagnostic_class", "diagnostic_subclass", "form", "rhythm"))
     labels_of = _labels_by_code(statements)
+    known = set(statements[statements.columns[0]])
     column = "filename_lr" if rate == 100.0 else "filename_hr"
 
     records: list[SourceRecord] = []
@@ -45,6 +46,9 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
     for number, row in enumerate(table.iter_rows(named=True), 1):
         record_id = _record_id(row, number)
         codes = _codes(row["scp_codes"], record_id)
+        unknown = [code for code in codes if code not in known]
+        if unknown:
+            raise DataError(f"{METADATA}: record {record_id} has the code {unknown[0]!r}, which {STATEMENTS} does not.")
         for task, mapping in labels_of.items():
             found = frozenset(mapping[code] for code in codes if code in mapping)
             if found:
@@ -89,7 +93,10 @@ def _read_csv(file: Path, columns: tuple[str, ...]) -> pl.DataFrame:
             f"{file} does not exist. --source must name the folder of PTB-XL 1.0.3 that holds {METADATA} and "
             f"{STATEMENTS}."
         )
-    table = pl.read_csv(file, infer_schema_length=None)
+    try:
+        table = pl.read_csv(file, infer_schema_length=None)
+    except pl.exceptions.PolarsError as error:
+        raise DataError(f"{file} cannot be read as a table: {error} Download it again.") from None
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise DataError(f"{file.name} has no column {', '.join(missing)}; found {', '.join(table.columns)}.")

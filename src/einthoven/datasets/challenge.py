@@ -1,0 +1,110 @@
+"""The layout of the PhysioNet/CinC challenges of 2020 and 2021: WFDB headers that hold age, sex and SNOMED codes.
+
+Several datasets are released in it; each names its records, codes and rules, and this module reads them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from einthoven.foundation.errors import DataError
+
+from .dataset import Record, SourceRecord
+
+if TYPE_CHECKING:
+    from .wfdb_header import Header
+
+_SEXES = {"male": "M", "m": "M", "female": "F", "f": "F"}
+# Older than any verified person: a code, not an age.
+_OLDEST = 125.0
+
+
+@dataclass(frozen=True)
+class ChallengeRecord:
+    """One record of a folder in this layout.
+
+    Attributes:
+        name: its record id.
+        stem: path below the source folder, without suffix, "/" between folders.
+        codes: SNOMED codes of its `Dx` comment, in its order; empty if there are none.
+    """
+
+    name: str
+    stem: str
+    header: Header
+    codes: tuple[str, ...]
+
+    def source_record(self, *, left_out: str = "") -> SourceRecord:
+        """What a cohort keeps of it; these releases do not say who is whose, so every record is its own patient."""
+        signals = tuple(dict.fromkeys(signal.file for signal in self.header.signals))
+        folder = self.stem.rpartition("/")[0]
+        return SourceRecord(
+            record_id=self.name,
+            patient_id=self.name,
+            files=(f"{self.stem}.hea", *(f"{folder}/{file}" if folder else file for file in signals)),
+            metadata={
+                "age": _age(self.header.comment("Age")),
+                "sex": _SEXES.get((self.header.comment("Sex") or "").casefold()),
+                "dx": ",".join(self.codes),
+            },
+            left_out=left_out,
+        )
+
+
+def read_challenge_folder(source: Path, *, names: str, dataset: str) -> list[ChallengeRecord]:
+    """All records below a folder whose name fits, sorted by their path.
+
+    Args:
+        names: regular expression that a record's name must match as a whole.
+
+    Raises:
+        DataError: there is none, a header cannot be read, or two records have one name.
+    """
+    from .wfdb_files import read_header
+
+    pattern = re.compile(names)
+    found: dict[str, ChallengeRecord] = {}
+    for file in sorted(source.rglob("*.hea"), key=lambda path: path.relative_to(source).as_posix()):
+        if not pattern.fullmatch(file.stem):
+            continue
+        stem = file.relative_to(source).as_posix().removesuffix(".hea")
+        if file.stem in found:
+            raise DataError(
+                f"Two records of {dataset} are called {file.stem}: {found[file.stem].stem} and {stem}. Remove one."
+            )
+        header = read_header(source / stem, where=f"record {file.stem}")
+        codes = tuple(code.strip() for code in (header.comment("Dx") or "").split(",") if code.strip())
+        found[file.stem] = ChallengeRecord(name=file.stem, stem=stem, header=header, codes=codes)
+    if not found:
+        raise DataError(
+            f"There is no header of {dataset} (names like {names}) below {source}. Name the folder it was unpacked to."
+        )
+    return list(found.values())
+
+
+def labels_of(codes: tuple[str, ...], label_of: Mapping[str, str]) -> frozenset[str]:
+    """The labels that a record's codes stand for."""
+    return frozenset(label_of[code] for code in codes if code in label_of)
+
+
+def centre_crop(samples: int) -> Callable[[Record], Record]:
+    """A change of a record to its middle `samples`; the first of two equally good starts."""
+    from dataclasses import replace
+
+    def crop(record: Record) -> Record:
+        start = (record.signal.shape[-1] - samples) // 2
+        return replace(record, signal=record.signal[:, start : start + samples])
+
+    return crop
+
+
+def _age(text: str | None) -> float | None:
+    try:
+        age = float(text or "nan")
+    except ValueError:
+        return None
+    return age if 0 <= age <= _OLDEST else None
