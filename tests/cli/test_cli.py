@@ -90,7 +90,7 @@ def test_wrong_use_says_what_to_do_and_exits_with_its_code(tmp_path, arguments, 
 
 def test_listings_are_json_on_request(tmp_path) -> None:
     listing = json.loads(einthoven("datasets", "list", "--json", home=tmp_path).stdout)
-    assert [d["name"] for d in listing["datasets"]] == ["phantom", "ptbxl"]
+    assert [d["name"] for d in listing["datasets"]] == ["cinc2017", "cpsc2018", "csn", "georgia", "phantom", "ptbxl"]
     assert listing["cohorts"] == []
     encoders = json.loads(einthoven("encoders", "list", "--json", home=tmp_path).stdout)
     assert [e["name"] for e in encoders] == ["age-sex", "random-resnet18", "rr-features"]

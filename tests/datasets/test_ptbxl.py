@@ -201,3 +201,13 @@ def test_a_missing_column_is_named(ptbxl) -> None:
     ptbxl.write_metadata()
     with pytest.raises(DataError, match="has no column strat_fold; found ecg_id"):
         scan(ptbxl.path, 100.0, {})
+
+
+@pytest.mark.realdata
+def test_the_hash_split_is_the_one_of_interpbench(real_scan) -> None:
+    """Its published numbers, with the patient id as the file writes it."""
+    split = real_scan.splits["interpbench"]
+    counted = Counter(split.values())
+    assert (counted["train"], counted["val"], counted["test"]) == (15_149, 3_325, 3_325)
+    patients = {record.patient_id for record in real_scan.records if split[record.record_id] == "test"}
+    assert len(patients) == 2_862

@@ -129,3 +129,16 @@ def test_a_folder_put_into_a_cell_is_damage(study) -> None:
     (Ledger(folder).path(plan.keys[0]) / "extra").mkdir()
     assert "changed after it was stored: extra" in problems(folder)["cell", plan.cells[0].title]
     assert study_status(folder).finished == len(plan.cells)
+
+
+def test_a_cell_under_another_key_is_damage_though_all_its_files_agree(study, vouch) -> None:
+    """As when folders were exchanged, with everything in them."""
+    plan, folder = study
+    one, two = (Ledger(folder).path(cell.key) for cell in plan.of_kind("probe")[:2])
+    aside = folder / "aside"
+    one.rename(aside)
+    two.rename(one)
+    aside.rename(two)
+    found = problems(folder)
+    for cell in plan.of_kind("probe")[:2]:
+        assert "holds another cell's specification" in found["cell", cell.title]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -138,7 +137,7 @@ class Dataset:
     """
 
     card: DatasetCard
-    scan: Callable[[Path | None, float, Mapping[str, int]], Scan]
+    scan: Callable[[Any, float, Mapping[str, int]], Scan]
     options: Mapping[str, int] = field(default_factory=dict)
 
     @property

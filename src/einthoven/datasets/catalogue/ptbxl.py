@@ -34,6 +34,8 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
         raise UsageError("ptbxl is read from files: name the folder that holds ptbxl_database.csv with --source.")
     if rate not in (100.0, 500.0):
         raise UsageError(f"PTB-XL comes at 100 and 500 Hz; {rate:g} Hz was asked for. Prepare one of the two.")
+    from einthoven.datasets.splitting import hash_split
+
     table = _read_csv(source / METADATA, _COLUMNS)
     statements = _read_csv(source / STATEMENTS, ("diagnostic_class", "diagnostic_subclass", "form", "rhythm"))
     labels_of = _labels_by_code(statements)
@@ -43,6 +45,7 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
     records: list[SourceRecord] = []
     positives: dict[str, dict[str, frozenset[str]]] = {task: {} for task in labels_of}
     official: dict[str, str] = {}
+    patients: dict[str, str] = {}
     for number, row in enumerate(table.iter_rows(named=True), 1):
         record_id = _record_id(row, number)
         codes = _codes(row["scp_codes"], record_id)
@@ -59,6 +62,7 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
                 f"{METADATA}: record {record_id} has strat_fold {row['strat_fold']!r}; 1 to 10 was expected."
             )
         official[record_id] = OFFICIAL_FOLDS[fold]
+        patients[record_id] = str(row["patient_id"])
         if not row[column]:
             raise DataError(f"{METADATA}: record {record_id} has no {column}, so its samples cannot be found.")
         records.append(_record(row, record_id, fold, row[column], codes))
@@ -75,13 +79,26 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
             task: TaskTable(labels=tuple(sorted(set(mapping.values()))), positives=positives[task])
             for task, mapping in labels_of.items()
         },
-        splits={"official": official},
+        splits={
+            "official": official,
+            # The id as it stands in the file, "15709.0": another spelling would be another hash and another split.
+            "interpbench": hash_split(
+                patients,
+                salt="ecg_fm_interpretability_benchmark_v1",
+                train=0.70,
+                val=0.15,
+            ),
+        },
         read=read,
         rate=rate,
         samples=int(rate * 10),
         gain=1000.0,
         source_files=(METADATA, STATEMENTS),
-        rules={"ptbxl-labels": "1: every scp_codes key", "ptbxl-official-folds": "1: 1-8 / 9 / 10"},
+        rules={
+            "ptbxl-labels": "1: every scp_codes key",
+            "ptbxl-official-folds": "1: 1-8 / 9 / 10",
+            "interpbench-hash": "1",
+        },
     )
 
 
@@ -220,7 +237,10 @@ DATASET = Dataset(
             "form": "19 form statements",
             "rhythm": "12 rhythm statements",
         },
-        split_rules={"official": "folds 1-8 train, 9 val, 10 test; patients kept together"},
+        split_rules={
+            "official": "folds 1-8 train, 9 val, 10 test; patients kept together",
+            "interpbench": "70 / 15 / 15 by a hash of the patient id (ECG-InterpBench)",
+        },
     ),
     scan=scan,
 )

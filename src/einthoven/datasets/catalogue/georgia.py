@@ -1,0 +1,76 @@
+"""Georgia: 10,344 12-lead ECGs of 5 to 10 s at 500 Hz, as the PhysioNet challenges release it.
+
+Labels are the 26 diagnoses that the challenge of 2021 scored, its four pairs of equal codes taken together. Records
+shorter than 10 s are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, SourceRecord, TaskTable
+
+_SAMPLES = 5000
+# Code -> abbreviation in the challenge's own table (dx_mapping_scored.csv); codes it scores as one share a label.
+SCORED_2021 = {
+    "164889003": "AF", "164890007": "AFL", "6374002": "BBB", "426627000": "Brady", "733534002": "CLBBB|LBBB",
+    "164909002": "CLBBB|LBBB", "713427006": "CRBBB|RBBB", "59118001": "CRBBB|RBBB", "270492004": "IAVB",
+    "713426002": "IRBBB", "39732003": "LAD", "445118002": "LAnFB", "251146004": "LQRSV", "698252002": "NSIVCB",
+    "426783006": "NSR", "284470004": "PAC|SVPB", "63593006": "PAC|SVPB", "10370003": "PR", "365413008": "PRWP",
+    "427172004": "PVC|VPB", "17338001": "PVC|VPB", "164947007": "LPR", "111975006": "LQT", "164917005": "QAb",
+    "47665007": "RAD", "427393009": "SA", "426177001": "SB", "427084000": "STach", "164934002": "TAb",
+    "59931005": "TInv",
+}  # fmt: skip
+
+
+def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
+    """Read all headers; no sample is touched."""
+    from einthoven.datasets.challenge import labels_of, read_challenge_folder
+    from einthoven.datasets.splitting import hash_split
+    from einthoven.datasets.wfdb_files import read_wfdb
+
+    found = read_challenge_folder(source, names=r"E\d{5}", dataset="georgia")
+    headers = {record.name: record.header for record in found}
+    kept = [record for record in found if record.header.samples == _SAMPLES]
+
+    def read(record: SourceRecord) -> Record:
+        stem = source / record.files[0].removesuffix(".hea")
+        name = record.record_id
+        return read_wfdb(stem, record_id=name, patient_id=name, header=headers[name])
+
+    return Scan(
+        records=[
+            record.source_record(left_out="" if record.header.samples == _SAMPLES else "not 10 s long")
+            for record in found
+        ],
+        tasks={
+            "scored-2021": TaskTable(
+                labels=tuple(sorted(set(SCORED_2021.values()))),
+                positives={r.name: labels_of(r.codes, SCORED_2021) for r in kept if r.codes},
+            )
+        },
+        splits={"hash": hash_split({r.name: r.name for r in kept}, salt="einthoven", train=0.7, val=0.1)},
+        read=read,
+        rate=rate,
+        samples=_SAMPLES,
+        rules={"georgia-labels": "1: scored in 2021, equal codes together", "georgia-length": "1: 10 s only"},
+    )
+
+
+DATASET = Dataset(
+    card=DatasetCard(
+        name="georgia",
+        title="Georgia 12-lead ECG challenge database",
+        version="PhysioNet/CinC challenge 2021, 1.0.3",
+        summary="10,344 12-lead ECGs of 5 to 10 s from the southeastern United States.",
+        licence="CC BY 4.0",
+        access="open",
+        url="https://physionet.org/content/challenge-2021/1.0.3/",
+        citation="Reyna et al. Will two do? Varying dimensions in electrocardiography. Comput. Cardiol. 48 (2021).",
+        rates=(500.0,),
+        tasks={"scored-2021": "26 diagnoses scored by the challenge of 2021"},
+        split_rules={"hash": "70 / 10 / 20 by a hash of the record id"},
+    ),
+    scan=scan,
+)
