@@ -197,6 +197,52 @@ def check(cohort: Annotated[str, typer.Argument(help="A prepared cohort.")]) -> 
 
 
 @app.command()
+def leaks(
+    cohorts: Annotated[list[str], typer.Argument(help="Prepared cohorts: one to look within, more to look across.")],
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Find patients in two splits, and recordings under two ids; exit code 1 if a test score is flattered."""
+    from dataclasses import asdict
+
+    from einthoven.datasets.cohort import Cohort
+    from einthoven.datasets.leaks import find_duplicates, find_patient_leaks
+
+    opened = [Cohort.open(name) for name in cohorts]
+    patients = [leak for cohort in opened for leak in find_patient_leaks(cohort)]
+    duplicates = find_duplicates(opened)
+    crossing = sum(duplicate.crosses_splits for duplicate in duplicates)
+    if json:
+        pairs = [{**asdict(duplicate), "crosses_splits": duplicate.crosses_splits} for duplicate in duplicates]
+        show_json({"patients": [asdict(leak) for leak in patients], "duplicates": pairs})
+    else:
+        if patients:
+            rows = [(leak.cohort, leak.rule, leak.patient_id, ", ".join(leak.splits)) for leak in patients]
+            show_table(("cohort", "rule", "patient", "splits"), rows, title="Patients in more than one split")
+        if duplicates:
+            show_table(
+                ("record", "the same as", "correlation", "same patient id", "splits"),
+                [
+                    (
+                        f"{d.first.cohort} {d.first.record_id}",
+                        f"{d.second.cohort} {d.second.record_id}",
+                        f"{d.correlation:.4f}",
+                        "yes" if d.first.patient_id == d.second.patient_id else "no",
+                        f"{d.first.split or '-'}, {d.second.split or '-'}" + (" (CROSSES)" if d.crosses_splits else ""),
+                    )
+                    for d in duplicates
+                ],
+                title="One recording under two ids",
+            )
+        total = sum(len(cohort) for cohort in opened)
+        typer.echo(
+            f"{total:,} records: {len(patients)} patient(s) in more than one split, {len(duplicates)} pair(s) of "
+            f"records with the same recording, {crossing} of them across splits"
+        )
+    if patients or crossing:
+        raise typer.Exit(1)
+
+
+@app.command()
 def draw(
     cohort: Annotated[str, typer.Argument(help="A prepared cohort.")],
     record: Annotated[str | None, typer.Argument(help="A record id; default the first.")] = None,
