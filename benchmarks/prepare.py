@@ -3,8 +3,9 @@
     python benchmarks/prepare.py ../shared/data/ptbxl            # the ratio; a few tens of seconds
     python benchmarks/prepare.py ../shared/data/ptbxl --memory   # 2,000, 20,000 and 100,000 phantom records; minutes
 
-Building includes what the loop does not do: the metadata of all 21,799 records, digests, checks, flags, fingerprints.
-The last line is JSON.
+Building includes what the loop does not do: metadata, digests, checks, flags, fingerprints. It is measured twice: with
+the metadata cut down to the records whose files are here, as a whole dataset would be, and with those of all 21,799
+records, nine of ten of which are only looked for. The last line is JSON; `ratio` is of the first.
 """
 
 from __future__ import annotations
@@ -43,6 +44,20 @@ def build(source: Path) -> tuple[int, float]:
         return len(cohort), time.perf_counter() - started
 
 
+def only_present(source: Path, folder: Path) -> Path:
+    """A source folder with the same files and with metadata of those records only that have any."""
+    import polars as pl
+
+    table = pl.read_csv(source / "ptbxl_database.csv", infer_schema_length=None)
+    here = {file.stem for file in (source / "records100").rglob("*.hea")}
+    table.filter(pl.col("filename_lr").str.split("/").list.last().is_in(list(here))).write_csv(
+        folder / "ptbxl_database.csv"
+    )
+    for name in ("scp_statements.csv", "records100"):
+        (folder / name).symlink_to((source / name).resolve())
+    return folder
+
+
 def memory_of(records: int) -> None:
     """Prepare a phantom and print the peak of this process in MiB, and what the modules alone take."""
     from einthoven.datasets.building import prepare
@@ -77,15 +92,24 @@ def main() -> None:
             command = [sys.executable, __file__, str(options.source), "--memory-of", str(records)]
             print(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip(), flush=True)
         return
-    build(options.source)  # imports and the page cache, for both
-    ratios, records = [], 0
-    for _ in range(options.repeats):
-        records, loop = wfdb_loop(options.source)
-        built, seconds = build(options.source)
-        assert records == built
-        ratios.append(loop / seconds)
-        print(f"wfdb loop {records / loop:,.0f} records/s; prepare {built / seconds:,.0f} records/s; {ratios[-1]:.1f}x")
-    print(json.dumps({"records": records, "ratio": round(sorted(ratios)[len(ratios) // 2], 2)}))
+    with tempfile.TemporaryDirectory() as folder:
+        present = only_present(options.source, Path(folder))
+        build(present)  # imports and the page cache, for both
+        ratios: list[tuple[float, float]] = []
+        records = 0
+        for _ in range(options.repeats):
+            records, loop = wfdb_loop(options.source)
+            built, seconds = build(present)
+            _, with_all = build(options.source)
+            assert records == built
+            ratios.append((loop / seconds, loop / with_all))
+            print(
+                f"wfdb loop {records / loop:,.0f} records/s; prepare {built / seconds:,.0f} records/s "
+                f"({ratios[-1][0]:.1f}x), with all metadata {built / with_all:,.0f} ({ratios[-1][1]:.1f}x)"
+            )
+    middle = len(ratios) // 2
+    found = {"records": records, "ratio": round(sorted(r[0] for r in ratios)[middle], 2)}
+    print(json.dumps({**found, "ratio_with_all_metadata": round(sorted(r[1] for r in ratios)[middle], 2)}))
 
 
 if __name__ == "__main__":

@@ -104,7 +104,6 @@ class Scan:
         samples: per lead, of every record; None where records differ in length.
         leads: what the cohort stores, in order: standard leads, which are taken by name and derived where that can be,
             or a recorder's own channels, which are taken as they are. None is the twelve standard leads.
-        parallel: whether `read` may be called by several threads at once.
         gain: int16 units per mV the cohort stores the signal with.
         source_files: metadata files the scan was made from, relative to the source folder.
         rules: name -> version of every rule that decided something, for the manifest.
@@ -124,7 +123,6 @@ class Scan:
     rules: Mapping[str, str] = field(default_factory=dict)
     concepts: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    parallel: bool = True
 
 
 @dataclass(frozen=True)

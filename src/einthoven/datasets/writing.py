@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import contextlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,8 +29,11 @@ from .source import Source
 
 BadRecords = Literal["refuse", "exclude"]
 Progress = Callable[[int, int], None]
-_BLOCK = 16
-_MOST_THREADS = 8
+_LARGEST_BLOCK = 64
+_VALUES_A_BLOCK = 4_000_000
+_UNKNOWN_SAMPLES = 20_000
+_FETCHING_THREADS = 8
+_BLOCKS_AHEAD = 3
 
 
 def write_cohort(
@@ -101,27 +103,34 @@ _Files = list[dict[str, Any]]
 def _taken(source: Source, intake: Intake) -> Iterator[tuple[int, Taken | DataError, _Files]]:
     """Every present record in order: its position, what is stored of it or why it is not, and its files' digests.
 
-    Blocks are read and checked by threads, a few ahead of the one that is written, so memory does not grow with the
-    number of records.
+    One block is held at a time. The files of the next ones are fetched by threads meanwhile, which hides the latency of
+    a slow disk or network; decoding and checking would only wait for each other in threads.
     """
-    blocks = [source.present[start : start + _BLOCK] for start in range(0, len(source.present), _BLOCK)]
-    if not source.scan.parallel or len(blocks) < 2:
-        for block in blocks:
+    size = _block_size(intake)
+    blocks = [source.present[start : start + size] for start in range(0, len(source.present), size)]
+    with ThreadPoolExecutor(_FETCHING_THREADS) as pool:
+        fetching: deque[list[Future[None]]] = deque()
+        for position, block in enumerate(blocks):
+            for later in blocks[position + len(fetching) : position + _BLOCKS_AHEAD]:
+                fetching.append([pool.submit(_fetch, source, index) for index in later])
+            for future in fetching.popleft():
+                future.result()
             yield from _block(source, intake, block)
-        return
-    threads = min(_MOST_THREADS, os.cpu_count() or 1)
-    with ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[list[tuple[int, Taken | DataError, _Files]]]] = deque()
-        waiting = iter(blocks)
-        try:
-            for block in islice(waiting, 2 * threads):
-                ahead.append(pool.submit(_block, source, intake, block))
-            while ahead:
-                yield from ahead.popleft().result()
-                for block in islice(waiting, 1):
-                    ahead.append(pool.submit(_block, source, intake, block))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _block_size(intake: Intake) -> int:
+    """Records a block: enough to share the cost of each step, few enough not to fill the memory."""
+    samples = intake.samples or _UNKNOWN_SAMPLES
+    return max(1, min(_LARGEST_BLOCK, _VALUES_A_BLOCK // (samples * len(intake.leads))))
+
+
+def _fetch(source: Source, index: int) -> None:
+    """Have the system read a record's files, so that they are in its memory when they are decoded."""
+    for file in source.scan.records[index].files:
+        # What cannot be read is said when it is decoded.
+        with contextlib.suppress(OSError), source.path(file).open("rb", buffering=0) as stream:
+            while stream.read(1 << 20):
+                pass
 
 
 def _block(source: Source, intake: Intake, block: Sequence[int]) -> list[tuple[int, Taken | DataError, _Files]]:

@@ -61,7 +61,6 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
         rate=rate,
         samples=phantom.samples,
         rules={"phantom": "2"},
-        parallel=False,  # blocks are made one at a time
         concepts={"truth": {name: values.tolist() for name, values in phantom.truth.items()}},
         notes=("Synthetic ECGs: scores on them show that the machinery works, not how good a model is.",),
     )
