@@ -20,3 +20,17 @@ def test_a_record_name_on_the_paper_is_escaped(make_study):
     html = write_report(make_study(example_record='<script>alert(1)</script> $x_1$ & "q"')).read_text()
     assert "<script>alert" not in html
     assert "&lt;script" in html
+
+
+def test_a_cohort_of_other_channels_has_a_report_without_the_picture(make_study, monkeypatch):
+    from einthoven.studies.results import CohortResult
+
+    folder = make_study()
+    real = CohortResult.model_validate_json
+
+    def one_channel(text, **more):
+        found = real(text, **more)
+        return found.model_copy(update={"cohort": found.cohort.model_copy(update={"leads": ("ECG",)})})
+
+    monkeypatch.setattr(CohortResult, "model_validate_json", one_channel)
+    assert "One ECG of the cohort" not in write_report(folder).read_text()
