@@ -8,15 +8,17 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from einthoven.datasets.building import prepare
 from einthoven.datasets.catalogue.cpsc2018 import LABEL_OF_CODE
 from einthoven.datasets.catalogue.csn import ECGFIX_48, MERL_38
 from einthoven.datasets.catalogue.georgia import SCORED_2021
+from einthoven.datasets.cohort import Cohort
 from einthoven.datasets.registry import DATASETS
 from einthoven.datasets.wfdb_files import read_wfdb
-from einthoven.foundation.errors import DataError
+from einthoven.foundation.errors import DataError, UsageError
 
 pytestmark = pytest.mark.realdata
 
@@ -165,3 +167,34 @@ def test_cinc2017_keeps_records_of_their_own_length_or_cuts_them_into_windows(re
     assert windows.manifest.excluded.counts["shorter than 10 s"] == int((whole.lengths < 3000).sum())
     row = list(windows.record_ids).index("A00001-01")
     np.testing.assert_array_equal(windows.signal(row), whole.signal(0)[:, 3000:6000])
+
+
+def test_where_records_end_is_part_of_what_their_signals_are(real_data, home) -> None:
+    """The file of their signals does not say, yet another cut of the same values is another thing."""
+    cohort = prepare("cinc2017", real_data / "cinc2017", allow_missing=True)
+    before = cohort.signals_fingerprint
+    file = cohort.path / "records.parquet"
+    table = pl.read_parquet(file)
+    samples = table["samples"].to_list()
+    samples[0], samples[1] = samples[0] + 5, samples[1] - 5
+    table.with_columns(samples=pl.Series(samples)).write_parquet(file)
+    recut = Cohort.open("cinc2017-300hz")
+    assert recut.signals_fingerprint != before
+    with pytest.raises(DataError, match="records changed since it was prepared"):
+        recut.verify(["signals"])
+    file.unlink()
+    with pytest.raises(DataError, match=r"records\.parquet cannot be read"):
+        Cohort.open("cinc2017-300hz")
+
+
+def test_a_file_that_several_windows_are_cut_from_is_listed_once(real_data, home) -> None:
+    windows = prepare("cinc2017", real_data / "cinc2017", allow_missing=True, options={"window": 10})
+    sources = pl.read_parquet(windows.path / "sources.parquet")
+    assert sources["file"].is_duplicated().sum() == 0
+    assert len(sources) < len(windows)
+
+
+@pytest.mark.parametrize("name", ["cpsc2018", "csn", "georgia", "cinc2017", "ptbxl"])
+def test_a_rate_the_files_do_not_come_in_is_refused_before_they_are_read(tmp_path, home, name) -> None:
+    with pytest.raises(UsageError, match=f"The files of {name} come at .* Hz; 250 Hz was asked for"):
+        prepare(name, tmp_path, rate=250)

@@ -50,7 +50,7 @@ BAD = {
 def test_every_fault_is_found_among_good_records_and_the_good_are_as_if_alone() -> None:
     good = records()
     mixed = list(good)
-    for position, change in zip((0, 2, 3, 5, 7, 8, 10), BAD.values(), strict=False):
+    for position, change in zip((0, 2, 3, 5, 7, 8, 10), list(BAD.values())[:7], strict=True):
         mixed[position] = change(good[position])
     mixed += [change(good[1]) for change in list(BAD.values())[7:]]
     together = take_in(mixed, _INTAKE)

@@ -11,7 +11,8 @@ import pytest
 import wfdb
 
 from einthoven.datasets.building import prepare
-from einthoven.datasets.catalogue.ptbxl import scan
+from einthoven.datasets.catalogue.ptbxl import DATASET, scan
+from einthoven.datasets.source import open_source
 from einthoven.foundation.errors import DataError, UsageError
 
 # Positive records in train, val and test: arXiv 2602.17531v2, Tables 10 (super), 11 (sub), 13 (form), 12 (rhythm).
@@ -188,9 +189,9 @@ def test_broken_rows_are_named(ptbxl, change, message) -> None:
 
 def test_a_rate_that_does_not_exist_and_a_missing_source_are_refused(ptbxl, tmp_path) -> None:
     with pytest.raises(UsageError, match="100 and 500 Hz; 250 Hz was asked for"):
-        scan(ptbxl.path, 250.0, {})
+        open_source(DATASET, ptbxl.path, rate=250.0, options={})
     with pytest.raises(UsageError, match="--source"):
-        scan(None, 100.0, {})
+        open_source(DATASET, None, rate=100.0, options={})
     with pytest.raises(DataError, match=r"ptbxl_database\.csv does not exist"):
         scan(tmp_path, 100.0, {})
 

@@ -86,3 +86,13 @@ def test_the_tree_is_written_the_same_on_every_python() -> None:
         "FormattedValue(value=Name(id='b'),conversion=-1,format_spec=JoinedStr(values=[Constant(value='>3')]))"
         "])]))])])"
     )
+
+
+def test_a_package_whose_name_only_begins_alike_is_followed_as_its_own(identity) -> None:
+    """`theirs` is not inside `the.encoders`, so what it imports from itself counts."""
+
+    def of(numbers: str) -> str:
+        identity(numbers=numbers)
+        return code_identity(sys.modules["theirs.main"].Encoder, within="the.encoders")
+
+    assert of("def scale(x):\n    return x\n") != of("def scale(x):\n    return -x\n")

@@ -142,3 +142,16 @@ def test_a_cell_under_another_key_is_damage_though_all_its_files_agree(study, vo
     found = problems(folder)
     for cell in plan.of_kind("probe")[:2]:
         assert "holds another cell's specification" in found["cell", cell.title]
+
+
+def test_a_cohort_named_by_a_folder_that_is_gone_is_absent(spec, home, tmp_path) -> None:
+    place = str(home / "cohorts" / "ptbxl-100hz")
+    plan = plan_representations(spec.model_copy(update={"cohort": place, "tasks": ("super",)}))
+    folder = tmp_path / "run"
+    write_plan(plan, folder)
+    assert run_cell(plan.cells[0], folder).message is None
+    assert [check.absent for check in verify_study(folder)] == [False, False]
+    shutil.rmtree(place)
+    assert [(check.of, check.problem, check.absent) for check in verify_study(folder)] == [
+        ("cell", "", False), ("cohort", "", True),
+    ]  # fmt: skip

@@ -425,3 +425,23 @@ def test_a_note_of_a_failure_that_cannot_be_read_stops_nothing(spec, tmp_path) -
     (tmp_path / "run" / "failures" / "abc.json").write_text("")
     assert run_plan(plan, tmp_path / "run", InlineExecutor()).complete
     assert Ledger(tmp_path / "run").failures() == {"abc": {"message": "the note of it cannot be read"}}
+
+
+class BrokenListener:
+    """Fails when it is told of a cell, as a terminal that went away does."""
+
+    def started(self, cells: int, reused: int) -> None: ...
+
+    def working(self, cells: object) -> None: ...
+
+    def finished(self, cell: Cell, outcome: Outcome) -> None:
+        raise BrokenPipeError("nobody listens")
+
+
+def test_an_error_in_telling_is_not_taken_for_one_of_the_cell(spec, tmp_path) -> None:
+    plan = plan_representations(spec)
+    with pytest.raises(BrokenPipeError):
+        run_plan(plan, tmp_path / "run", InlineExecutor(), listener=BrokenListener())
+    ledger = Ledger(tmp_path / "run")
+    assert ledger.has(plan.cells[0].key)
+    assert ledger.failures() == {}

@@ -6,7 +6,7 @@ Several datasets are released in it; each names its records, codes and rules, an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -84,6 +84,33 @@ def read_challenge_folder(source: Path, *, names: str, dataset: str) -> list[Cha
             f"There is no header of {dataset} (names like {names}) below {source}. Name the folder it was unpacked to."
         )
     return list(found.values())
+
+
+def source_records(
+    found: Sequence[ChallengeRecord], *, keep: Callable[[ChallengeRecord], bool], reason: str
+) -> list[SourceRecord]:
+    """All records for a scan; those that are not kept are left out for the reason."""
+    return [record.source_record(left_out="" if keep(record) else reason) for record in found]
+
+
+def reader(
+    source: Path, found: Sequence[ChallengeRecord], *, change: Callable[[Record], Record] | None = None
+) -> Callable[[SourceRecord], Record]:
+    """What reads a record of a scan, with the header that was read already.
+
+    Args:
+        change: done to every record, such as a crop.
+    """
+    of = {record.name: record for record in found}
+
+    def read(record: SourceRecord) -> Record:
+        from .wfdb_files import read_wfdb
+
+        known, name = of[record.record_id], record.record_id
+        whole = read_wfdb(source / known.stem, record_id=name, patient_id=name, header=known.header)
+        return whole if change is None else change(whole)
+
+    return read
 
 
 def labels_of(codes: tuple[str, ...], label_of: Mapping[str, str]) -> frozenset[str]:

@@ -24,6 +24,7 @@ SIGNALS = "signals.npy"
 RECORDS = "records.parquet"
 SIGNALS_PART = "signals"
 IDS_PART = "ids"
+RECORDS_PART = "records"
 
 
 @dataclass(frozen=True)
@@ -96,14 +97,16 @@ class Cohort:
     def signals_fingerprint(self) -> str:
         """Identity of the signals as `signals` gives them, whatever is said about them elsewhere in the cohort."""
         manifest = self.manifest
-        return content_key(
-            {
-                "rate": manifest.rate,
-                "leads": manifest.leads,
-                "gain": manifest.gain,
-                "signals": manifest.digests[SIGNALS_PART],
-            }
-        )
+        identity: dict[str, object] = {
+            "rate": manifest.rate,
+            "leads": manifest.leads,
+            "gain": manifest.gain,
+            "signals": manifest.digests[SIGNALS_PART],
+        }
+        if manifest.samples is None:
+            # The file holds one value after the other; where a record ends is said elsewhere.
+            identity["lengths"] = self.lengths.tolist()
+        return content_key(identity)
 
     def columns_fingerprint(self, columns: Iterable[str]) -> str:
         """Identity of some columns of `records`; a column that does not exist counts as absent, not as an error."""
@@ -126,7 +129,10 @@ class Cohort:
     @cached_property
     def records(self) -> pl.DataFrame:
         """One row a record in signal order: record_id, patient_id, age (years), sex ("F"/"M"), and more."""
-        return pl.read_parquet(self.path / RECORDS)
+        try:
+            return pl.read_parquet(self.path / RECORDS)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise DataError(f"{self.path / RECORDS} cannot be read ({error}). Prepare the cohort again.") from error
 
     @cached_property
     def record_ids(self) -> np.ndarray:
@@ -221,8 +227,10 @@ class Cohort:
             DataError: a part differs from what the manifest says; the message names it.
         """
         stated = self.manifest.digests
-        wrong = [part for part in stated if parts is None or part in set(parts)]
-        wrong = [part for part in wrong if _found_digest(self.path, part) != stated[part]]
+        looked_at = set(stated) if parts is None else set(parts)
+        if self.samples is None and SIGNALS_PART in looked_at:
+            looked_at.add(RECORDS_PART)  # it says where each record ends
+        wrong = [part for part in stated if part in looked_at and _found_digest(self.path, part) != stated[part]]
         whole = parts is not None or (
             set(stated) == set(parts_of(self.manifest)) and fingerprint_of(stated, self.manifest) == self.fingerprint
         )
@@ -261,7 +269,7 @@ def parts_of(manifest: Manifest) -> list[str]:
     return [
         SIGNALS_PART,
         IDS_PART,
-        "records",
+        RECORDS_PART,
         "excluded",
         *(labels_part(task) for task in sorted(manifest.tasks)),
         *(split_part(rule) for rule in sorted(manifest.split_rules)),

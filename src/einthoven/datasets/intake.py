@@ -114,9 +114,7 @@ def _take_in_alike(signals: np.ndarray, leads: tuple[str, ...], intake: Intake) 
     outcome: list[Taken | DataError] = []
     for row, error in enumerate(errors):
         if error is None and flags.flat[row].all():
-            error = DataError(  # the record's own
-                "No lead moves: every one keeps one value for half of the record or longer. This is no ECG."
-            )
+            error = DataError("No lead moves: every one keeps one value for half of the record or longer. No ECG does.")
         names = {
             f"{flag}_leads": " ".join(lead for lead, hit in zip(intake.leads, mask[row], strict=True) if hit)
             for flag, mask in (("flat", flags.flat), ("clipped", flags.clipped))

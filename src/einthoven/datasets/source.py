@@ -104,7 +104,7 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
         options: of the dataset's scan; those that are not given have their defaults.
 
     Raises:
-        UsageError: a folder that does not exist, or an option the dataset does not have.
+        UsageError: a folder that does not exist, a rate or an option the dataset does not have.
         DataError: metadata that contradict themselves (see `check_scan`), or a file outside the folder.
     """
     if folder is not None and not folder.is_dir():
@@ -114,6 +114,9 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
     if not dataset.card.needs_source and folder is not None:
         raise UsageError(f"{dataset.name} is made, not read: leave --source out.")
     where = f"dataset {dataset.name}"
+    if folder is not None and rate not in dataset.card.rates:
+        known = " and ".join(f"{known:g}" for known in dataset.card.rates)
+        raise UsageError(f"The files of {dataset.name} come at {known} Hz; {rate:g} Hz was asked for (--rate).")
     for option in options:
         if option not in dataset.options:
             raise unknown_name("option", option, dataset.options, where=where)

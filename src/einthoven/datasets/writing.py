@@ -64,7 +64,7 @@ def write_cohort(
     excluded += [_excluded(scan.records[i], scan.records[i].left_out, "") for i in source.left_out]
     kept: list[int] = []
     rows: list[dict[str, Any]] = []
-    sources: list[dict[str, Any]] = []
+    sources: dict[str, dict[str, Any]] = {}  # by file: records cut from one recording share theirs
     with SignalWriter(work / SIGNALS, intake) as signals:
         for done, (index, outcome, files) in enumerate(_taken(source, intake)):
             record = scan.records[index]
@@ -80,7 +80,7 @@ def write_cohort(
                 signals.append(outcome.signal)
                 kept.append(index)
                 rows.append({"samples": outcome.signal.shape[1], **outcome.flags})
-                sources += files
+                sources |= {row["file"]: row for row in files}
     if not kept:
         first = next(row for row in excluded if row["reason"] == "bad record")
         raise DataError(
@@ -88,7 +88,7 @@ def write_cohort(
             f"{first['record_id']}: {first['detail']}"
         )
     _write_tables(work, scan, kept, rows, excluded)
-    _write_sources(work, source, sources)
+    _write_sources(work, source, list(sources.values()))
     manifest = _manifest(source, kept, rows, excluded, name, request)
     digests = digests_of(work, manifest)
     manifest = manifest.model_copy(

@@ -33,11 +33,13 @@ def code_identity(thing: type | object, *, within: str, without: Collection[str]
     module = sys.modules.get(getattr(thing, "__module__", ""))
     if module is None or module.__name__ == "__main__" or _source_file(module) is None:
         try:
-            return hashlib.sha256(_essence(inspect.getsource(thing)).encode()).hexdigest()  # type: ignore[arg-type]
+            # What has no source at all, and so is no argument for it, is a TypeError.
+            source = inspect.getsource(thing)  # type: ignore[arg-type]  # any object may be asked for its source
+            return hashlib.sha256(_essence(source).encode()).hexdigest()
         except (OSError, TypeError, SyntaxError, IndentationError):
             return UNKNOWN
     top = module.__name__.partition(".")[0]
-    roots = (within,) if module.__name__.startswith(within.partition(".")[0]) else (top,)
+    roots = (within,) if top == within.partition(".")[0] else (top,)
     return _identity_of_modules(module.__name__, roots, tuple(sorted(without)))
 
 

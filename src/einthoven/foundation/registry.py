@@ -55,7 +55,7 @@ class Registry(Generic[T]):
             module_name = f"{self._package}.{module_info.name}"
             try:
                 module = importlib.import_module(module_name)
-            except Exception as error:
+            except Exception as error:  # whatever a module does when it is imported, its name must be said
                 raise EinthovenError(
                     f"{module_name}, in the {self.kind} catalogue, cannot be imported: "
                     f"{type(error).__name__}: {error}. Mend the module or take it out. "
@@ -83,7 +83,7 @@ class Registry(Generic[T]):
         for entry in entry_points(group=self._group) if self._group else ():
             try:
                 thing = entry.load()
-            except Exception as error:
+            except Exception as error:  # as above; it is somebody else's code
                 raise EinthovenError(
                     f"The entry point {entry.name} of {self._group} ({entry.value}) cannot be loaded: "
                     f"{type(error).__name__}: {error}. Mend or uninstall the package that has it."

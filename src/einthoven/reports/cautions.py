@@ -272,11 +272,12 @@ def _split_rule(study: StudyReading) -> list[Caution]:
 
 def _mixed(study: StudyReading) -> list[Caution]:
     """Keys hold what was asked for, not the libraries that answered; where these differ a reader must know."""
-    items = tuple(f"{o.name}: {', '.join(o.values)}" for o in origins(study) if o.differs and o.decides)
-    if not items:
+    differing = [origin for origin in origins(study) if origin.differs and origin.decides]
+    if not differing:
         return []
     detail = "Differences between encoders may in part be differences between versions. Run in a new folder to be sure."
-    level: Level = "note" if len(items) == 1 and items[0].startswith("commit:") else "caution"
+    items = tuple(f"{origin.name}: {', '.join(origin.values)}" for origin in differing)
+    level: Level = "note" if [origin.name for origin in differing] == ["commit"] else "caution"
     return [Caution(level, "Not all cells were made by the same software.", detail, items)]
 
 

@@ -7,19 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from einthoven.studies.cells import Cell
-from einthoven.studies.ledger import Ledger
+from einthoven.studies.ledger import Ledger, State
 from einthoven.studies.results import CohortResult, ComparisonResult, EmbeddingResult, ProbeResult
 from einthoven.studies.running import read_plan
 from einthoven.studies.spec import EncoderChoice, RepresentationsSpec
 
 from .formatting import without_folders
-
-State = Literal["finished", "failed", "not run"]
 
 
 @dataclass(frozen=True)

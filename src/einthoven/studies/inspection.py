@@ -12,12 +12,10 @@ from einthoven.embeddings.store import is_stored, open_embeddings
 from einthoven.foundation.errors import DataError, EinthovenError, UnknownNameError
 
 from .cells import Cell
-from .ledger import Ledger
+from .ledger import Ledger, State
 from .plan import Plan
 from .results import CohortResult, EmbeddingResult
 from .running import read_plan
-
-State = Literal["finished", "failed", "not run"]
 
 
 @dataclass(frozen=True)
@@ -104,9 +102,7 @@ def verify_study(folder: Path) -> Iterator[Check]:
 
 def _check_cell(cell: Cell, ledger: Ledger) -> None:
     ledger.verify(cell.key)
-    used = ledger.provenance(cell.key).get("needs", {})
-    # A list in ledgers before 0.1; there is nothing to compare then.
-    for need, digest in used.items() if isinstance(used, dict) else ():
+    for need, digest in ledger.provenance(cell.key)["needs"].items():
         try:
             same = not ledger.has(need) or ledger.digest([need]) == digest
         except DataError:
@@ -120,12 +116,14 @@ def _check_cell(cell: Cell, ledger: Ledger) -> None:
 
 def _check_cohort(cell: Cell, result: CohortResult) -> Check:
     place = cell.places["cohort"]
+    if "/" in place and not Path(place).exists():
+        return Check("cohort", place, absent=True)
     try:
         cohort = Cohort.open(place)
     except UnknownNameError:
         return Check("cohort", place, absent=True)
     except EinthovenError as error:
-        return Check("cohort", place, str(error), absent="/" in place and not Path(place).exists())
+        return Check("cohort", place, str(error))
     if cohort.fingerprint != result.cohort.fingerprint:
         return Check(
             "cohort", place, "it was prepared again since, with other content; the study is of the earlier one"

@@ -8,7 +8,7 @@ import json
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -22,6 +22,7 @@ from einthoven.version import VERSION
 from .cells import Cell
 
 R = TypeVar("R", bound=BaseModel)
+State = Literal["finished", "failed", "not run"]
 _FILES = "files.json"
 # What may differ between two ledgers of equal content: times and machines, and bytes that depend on a library.
 _TRANSIENT = ("provenance.json", _FILES)

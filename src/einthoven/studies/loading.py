@@ -81,7 +81,11 @@ def _read(study: str | Path) -> tuple[Any, str]:
 
 
 def _load_yaml(text: str) -> Any:
-    return yaml.load(text, Loader=_StrictLoader)  # noqa: S506  # a SafeLoader that also refuses repeated keys
+    loader = _StrictLoader(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
 
 
 class _StrictLoader(yaml.SafeLoader):

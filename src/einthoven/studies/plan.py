@@ -61,7 +61,7 @@ def plan_representations(spec: RepresentationsSpec) -> Plan:
     spec = spec.model_copy(update={"tasks": spec.tasks or tuple(cohort.manifest.tasks), "split": rule})
     _refuse_empty_splits(cohort, spec.tasks, rule)
     for choice in spec.encoders:
-        ENCODERS.get(choice.name)
+        ENCODERS.get(choice.name)  # a misspelt name is said as such, not as a baseline that is missing
     ids = [choice.id for choice in spec.encoders]
     if spec.baseline is not None and spec.baseline not in ids:
         raise UsageError(

@@ -156,17 +156,20 @@ class _Run:
         for future in finished:
             cell = self._running.pop(future)
             try:
-                self._end(cell, future.result())
+                outcome = future.result()
             except WorkerLost:
                 self._suspects.append(cell)
                 self._worker_lost = True
+                continue
             except Exception as error:  # a cell that could not be sent, or an answer that could not be read
-                self._end(cell, failed(self._ledger, cell, error))
+                outcome = failed(self._ledger, cell, error)
+            # Not within the `try`: what goes wrong in telling it is no fault of the cell.
+            self._end(cell, outcome)
 
     def _try_alone(self, cell: Cell) -> None:
         try:
             outcome = self._executor.submit(cell, self._ledger.folder).result()
-        except Exception as error:
+        except Exception as error:  # as in `_collect`; a worker that is lost now was lost by this cell
             outcome = failed(self._ledger, cell, error)
             self._worker_lost = isinstance(error, WorkerLost)
         self._end(cell, outcome)

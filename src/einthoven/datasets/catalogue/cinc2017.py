@@ -22,7 +22,7 @@ _COUNTS = {"N": 5076, "A": 758, "O": 2415, "~": 279}
 
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
-    """Read the reference and all headers; no sample is touched."""
+    """Read the reference, and the headers if records are cut into windows; no sample is touched."""
     from einthoven.datasets.splitting import hash_split
     from einthoven.datasets.wfdb_files import read_header, read_wfdb
 

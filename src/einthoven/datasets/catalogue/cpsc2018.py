@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, SourceRecord, TaskTable
+from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, TaskTable
+
+if TYPE_CHECKING:
+    from einthoven.datasets.challenge import ChallengeRecord
 
 _SAMPLES = 5000
 LABEL_OF_CODE = {
@@ -27,39 +31,32 @@ LABEL_OF_CODE = {
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     """Read all headers; no sample is touched."""
-    from einthoven.datasets.challenge import centre_crop, labels_of, read_challenge_folder
+    from einthoven.datasets.challenge import centre_crop, labels_of, read_challenge_folder, reader, source_records
     from einthoven.datasets.splitting import hash_split, stratified_random
-    from einthoven.datasets.wfdb_files import read_wfdb
 
     found = read_challenge_folder(source, names=r"A\d{4}", dataset="cpsc2018")
-    headers = {record.name: record.header for record in found}
-    kept = [record for record in found if record.header.samples >= _SAMPLES]
+    kept = [record for record in found if _is_kept(record)]
     table = TaskTable(
         labels=tuple(sorted(LABEL_OF_CODE.values())),
         positives={r.name: labels for r in kept if (labels := labels_of(r.codes, LABEL_OF_CODE))},
     )
-    crop = centre_crop(_SAMPLES)
-
-    def read(record: SourceRecord) -> Record:
-        stem = source / record.files[0].removesuffix(".hea")
-        name = record.record_id
-        return crop(read_wfdb(stem, record_id=name, patient_id=name, header=headers[name]))
 
     return Scan(
-        records=[
-            record.source_record(left_out="" if record.header.samples >= _SAMPLES else "shorter than 10 s")
-            for record in found
-        ],
+        records=source_records(found, keep=_is_kept, reason="shorter than 10 s"),
         tasks={"rhythm-form": table},
         splits={
             "ecgfix": stratified_random(table, seed=42),
             "hash": hash_split({r.name: r.name for r in kept}, salt="einthoven", train=0.7, val=0.1),
         },
-        read=read,
+        read=reader(source, found, change=centre_crop(_SAMPLES)),
         rate=rate,
         samples=_SAMPLES,
         rules={"cpsc2018-labels": "1: SNOMED codes", "cpsc2018-length": "1: middle 10 s, shorter left out"},
     )
+
+
+def _is_kept(record: ChallengeRecord) -> bool:
+    return record.header.samples >= _SAMPLES
 
 
 DATASET = Dataset(

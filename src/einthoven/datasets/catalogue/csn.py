@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, SourceRecord, TaskTable
+from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, TaskTable
+
+if TYPE_CHECKING:
+    from einthoven.datasets.challenge import ChallengeRecord
 
 _SAMPLES = 5000
 # Their headers have 11 signal lines in the release.
@@ -39,14 +43,12 @@ MERL_38 = {
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     """Read all headers; no sample is touched."""
-    from einthoven.datasets.challenge import labels_of, read_challenge_folder
+    from einthoven.datasets.challenge import labels_of, read_challenge_folder, reader, source_records
     from einthoven.datasets.splitting import hash_split, stratified_random
-    from einthoven.datasets.wfdb_files import read_wfdb
 
     pattern = rf"(?!{'|'.join(_CORRUPT)})JS\d{{5}}"
     found = read_challenge_folder(source, names=pattern, dataset="csn")
-    headers = {record.name: record.header for record in found}
-    kept = [record for record in found if record.header.samples >= _SAMPLES]
+    kept = [record for record in found if _is_kept(record)]
     seed_set = TaskTable(
         labels=tuple(sorted(ECGFIX_48.values())),
         # A record with any code outside the set is not in the task, as in ecg-fix.
@@ -57,22 +59,14 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         positives={r.name: labels for r in kept if (labels := labels_of(r.codes, MERL_38))},
     )
 
-    def read(record: SourceRecord) -> Record:
-        stem = source / record.files[0].removesuffix(".hea")
-        name = record.record_id
-        return read_wfdb(stem, record_id=name, patient_id=name, header=headers[name])
-
     return Scan(
-        records=[
-            record.source_record(left_out="" if record.header.samples >= _SAMPLES else "shorter than 10 s")
-            for record in found
-        ],
+        records=source_records(found, keep=_is_kept, reason="shorter than 10 s"),
         tasks={"ecgfix-48": seed_set, "merl-38": usual_set},
         splits={
             "hash": hash_split({r.name: r.name for r in kept}, salt="einthoven", train=0.7, val=0.1),
             "ecgfix": stratified_random(seed_set, seed=42),
         },
-        read=read,
+        read=reader(source, found),
         rate=rate,
         samples=_SAMPLES,
         rules={"csn-labels": "1: SNOMED codes; any other code leaves ecgfix-48"},
@@ -83,6 +77,10 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
             f"The headers of {' and '.join(_CORRUPT)} are corrupt in the release; the two records are not read.",
         ),
     )
+
+
+def _is_kept(record: ChallengeRecord) -> bool:
+    return record.header.samples >= _SAMPLES
 
 
 DATASET = Dataset(

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, SourceRecord, TaskTable
+from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, TaskTable
+
+if TYPE_CHECKING:
+    from einthoven.datasets.challenge import ChallengeRecord
 
 _SAMPLES = 5000
 # Code -> abbreviation in the challenge's own table (dx_mapping_scored.csv); codes it scores as one share a label.
@@ -26,24 +30,14 @@ SCORED_2021 = {
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     """Read all headers; no sample is touched."""
-    from einthoven.datasets.challenge import labels_of, read_challenge_folder
+    from einthoven.datasets.challenge import labels_of, read_challenge_folder, reader, source_records
     from einthoven.datasets.splitting import hash_split
-    from einthoven.datasets.wfdb_files import read_wfdb
 
     found = read_challenge_folder(source, names=r"E\d{5}", dataset="georgia")
-    headers = {record.name: record.header for record in found}
-    kept = [record for record in found if record.header.samples == _SAMPLES]
-
-    def read(record: SourceRecord) -> Record:
-        stem = source / record.files[0].removesuffix(".hea")
-        name = record.record_id
-        return read_wfdb(stem, record_id=name, patient_id=name, header=headers[name])
+    kept = [record for record in found if _is_kept(record)]
 
     return Scan(
-        records=[
-            record.source_record(left_out="" if record.header.samples == _SAMPLES else "not 10 s long")
-            for record in found
-        ],
+        records=source_records(found, keep=_is_kept, reason="not 10 s long"),
         tasks={
             "scored-2021": TaskTable(
                 labels=tuple(sorted(set(SCORED_2021.values()))),
@@ -51,11 +45,15 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
             )
         },
         splits={"hash": hash_split({r.name: r.name for r in kept}, salt="einthoven", train=0.7, val=0.1)},
-        read=read,
+        read=reader(source, found),
         rate=rate,
         samples=_SAMPLES,
         rules={"georgia-labels": "1: scored in 2021, equal codes together", "georgia-length": "1: 10 s only"},
     )
+
+
+def _is_kept(record: ChallengeRecord) -> bool:
+    return record.header.samples == _SAMPLES
 
 
 DATASET = Dataset(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, SourceRecord, TaskTable
-from einthoven.foundation.errors import DataError, UsageError
+from einthoven.foundation.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,12 +28,8 @@ _SEX_OF_CODE = {0.0: "M", 1.0: "F"}
 _KEPT = ("height", "weight", "site", "device", "recording_date", "validated_by_human", "pacemaker")
 
 
-def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
+def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     """Read the two metadata files; no waveform is touched."""
-    if source is None:
-        raise UsageError("ptbxl is read from files: name the folder that holds ptbxl_database.csv with --source.")
-    if rate not in (100.0, 500.0):
-        raise UsageError(f"PTB-XL comes at 100 and 500 Hz; {rate:g} Hz was asked for. Prepare one of the two.")
     from einthoven.datasets.splitting import hash_split
 
     table = _read_csv(source / METADATA, _COLUMNS)

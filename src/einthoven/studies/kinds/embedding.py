@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from einthoven.datasets.cohort import SIGNALS_PART, Cohort
+from einthoven.datasets.cohort import RECORDS_PART, SIGNALS_PART, Cohort
 from einthoven.embeddings.store import StoredEmbeddings, embed_cohort, embedding_key, is_stored, open_embeddings
 from einthoven.encoders.card import EncoderCard
 from einthoven.encoders.registry import ENCODERS, build_encoder
@@ -46,7 +46,7 @@ def stored_embeddings(choice: EncoderChoice, key: str, place: str, context: Cont
     preprocessing = encoder.card.preprocessing(choice.preprocessing)
     if embedding_key(encoder, cohort, preprocessing) != key:
         raise changed_since(cohort.name, [f"records (or the encoder {choice.id})"])
-    cohort.verify([SIGNALS_PART if encoder.card.consumes == "signal" else "records"])
+    cohort.verify([SIGNALS_PART if encoder.card.consumes == "signal" else RECORDS_PART])
     made_by = {**environment(), "threads": threads()}
     return embed_cohort(encoder, cohort, preprocessing, made_by=made_by, progress=context.progress)
 
