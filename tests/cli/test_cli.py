@@ -154,3 +154,16 @@ def test_ctrl_c_and_a_scheduler_keep_what_is_finished_and_say_so(ptbxl, tmp_path
     assert again.returncode == 0, again.stderr
     assert "kept from before" in again.stderr
     assert "0 kept from before" not in again.stderr
+
+
+@pytest.mark.realdata
+def test_show_counts_the_labels_of_a_dataset_from_its_metadata(real_data: Path, tmp_path: Path) -> None:
+    source = str(real_data / "ptbxl")
+    shown = json.loads(einthoven("datasets", "show", "ptbxl", "--source", source, "--json", home=tmp_path).stdout)
+    assert shown["tasks"]["super"]["family"] == "rhythm+waveform"
+    assert shown["sizes"]["records"] == 21_799
+    assert shown["support"]["super"]["records"] == {"train": 17_084, "val": 2_146, "test": 2_158}
+    assert shown["support"]["super"]["positives"]["test"]["MI"] == 550
+    text = einthoven("datasets", "show", "ptbxl", home=tmp_path).stdout
+    assert "rhythm+waveform" in text
+    assert "5 diagnostic superclasses" in text

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .output import counting, say, show_json, show_table
+
+if TYPE_CHECKING:
+    from einthoven.datasets.dataset import Dataset
+    from einthoven.datasets.manifest import TaskCoverage
+
+SPLITS = ("train", "val", "test")
 
 app = typer.Typer(help="Datasets and prepared cohorts.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -79,23 +86,24 @@ def _present(manifest) -> str:
 @app.command()
 def show(
     name: Annotated[str, typer.Argument(help="A registered dataset or a prepared cohort.")],
+    source: Annotated[Path | None, typer.Option(help="Folder of the dataset's files, to count its labels.")] = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """The card of a dataset, or what a prepared cohort holds."""
+    """The card of a dataset and how many records its labels have, or what a prepared cohort holds.
+
+    Labels are counted from the metadata in --source; without it, from a cohort that was prepared from the dataset.
+    """
     from einthoven.datasets.cohort import Cohort, prepared_cohorts
     from einthoven.datasets.registry import DATASETS
-    from einthoven.foundation.errors import unknown_name
+    from einthoven.foundation.errors import UsageError, unknown_name
 
     if name in DATASETS.names():
-        card = DATASETS.get(name).card
-        if json:
-            show_json(card.model_dump(mode="json"))
-            return
-        rows = [(field, _text(value)) for field, value in card.model_dump(mode="json").items()]
-        show_table(("field", name), rows)
+        _show_dataset(DATASETS.get(name), source, json=json)
         return
     if name not in prepared_cohorts():
         raise unknown_name("dataset or cohort", name, [*DATASETS.names(), *prepared_cohorts()])
+    if source is not None:
+        raise UsageError(f"{name} is a prepared cohort, which needs no --source.")
     manifest = Cohort.open(name).manifest
     if json:
         show_json(manifest.model_dump(mode="json"))
@@ -104,15 +112,69 @@ def show(
     rows = [("records", _present(manifest)), ("left out", _text(manifest.excluded.counts))]
     rows += [(key, _text(value)) for key, value in manifest.model_dump(mode="json", include=fields).items()]
     show_table(("field", name), rows)
+    _show_support(manifest.tasks, manifest.families, promised=False, title="Positive records by label and split")
+
+
+def _show_dataset(dataset: Dataset, source: Path | None, *, json: bool) -> None:
+    coverage, counted_from = _coverage_of(dataset, source)
+    card = dataset.card.model_dump(mode="json")
+    if json:
+        support = {
+            task: {"records": found.records_promised, "positives": found.positives_promised}
+            for task, found in coverage.items()
+        }
+        show_json({**card, "support": support, "counted_from": counted_from})
+        return
+    tasks = card.pop("tasks")
+    card["sizes"] = {key: value for key, value in card["sizes"].items() if value is not None}
+    show_table(("field", dataset.name), [(field, _text(value)) for field, value in card.items() if value])
     show_table(
-        ("task", "label", "train", "val", "test"),
-        [
-            (task, label, *(coverage.positives_present[split].get(label, 0) for split in ("train", "val", "test")))
-            for task, coverage in manifest.tasks.items()
-            for label in coverage.labels
-        ],
-        title="Positive records by label and split",
+        ("task", "family", "about"),
+        [(task, about["family"], about["summary"]) for task, about in tasks.items()],
+        title="Tasks",
     )
+    if not coverage:
+        say(f"To see how many records each label has: einthoven datasets show {dataset.name} --source FOLDER")
+        return
+    families = {task: about.family for task, about in dataset.card.tasks.items()}
+    title = f"Positive records by label and split, {counted_from}"
+    _show_support(coverage, families, promised=True, title=title)
+
+
+def _coverage_of(dataset: Dataset, source: Path | None) -> tuple[Mapping[str, TaskCoverage], str]:
+    """How many records each label has, and what they were counted from; nothing if there is nothing to count."""
+    from einthoven.datasets.cohort import Cohort, prepared_cohorts
+    from einthoven.datasets.coverage import task_coverage
+    from einthoven.datasets.source import open_source
+    from einthoven.foundation.errors import DataError
+
+    if source is None and dataset.card.needs_source:
+        for name in prepared_cohorts():
+            try:
+                manifest = Cohort.open(name).manifest
+            except DataError:
+                continue  # `datasets list` warns of it
+            if manifest.dataset == dataset.name:
+                return manifest.tasks, f"in the metadata cohort {name} was prepared from"
+        return {}, ""
+    scan = open_source(dataset, source, rate=dataset.card.rates[0], options={}).scan
+    where = f"in the metadata in {source}" if source else "as it is made by default"
+    return {task: task_coverage(scan, task, set()) for task in scan.tasks}, where
+
+
+def _show_support(
+    coverage: Mapping[str, TaskCoverage], families: Mapping[str, str], *, promised: bool, title: str
+) -> None:
+    rows = []
+    for task, found in coverage.items():
+        records = found.records_promised if promised else found.records_present
+        positives = found.positives_promised if promised else found.positives_present
+        rows.append((task, families.get(task, ""), "(records)", *(records[split] for split in SPLITS)))
+        rows += [
+            (task, families.get(task, ""), label, *(positives[split].get(label, 0) for split in SPLITS))
+            for label in found.labels
+        ]
+    show_table(("task", "family", "label", *SPLITS), rows, title=title)
 
 
 def _text(value: object) -> str:

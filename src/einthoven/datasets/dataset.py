@@ -13,6 +13,34 @@ if TYPE_CHECKING:
 
 SPLITS = ("train", "val", "test")
 Access = Literal["open", "credentialed", "private", "synthetic"]
+Family = Literal["rhythm+waveform", "structural", "hemodynamic", "forecasting"]
+
+
+@dataclass(frozen=True)
+class TaskCard:
+    """What a reader needs to know of one task.
+
+    Attributes:
+        summary: one line.
+        family: what kind of question it asks of an ECG: what is written in it (rhythm+waveform), what an echocardiogram
+            would show (structural), what a catheter would measure (hemodynamic), or what will happen (forecasting).
+    """
+
+    summary: str
+    family: Family
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large a whole release is, as its publisher counts it; None where that is not published.
+
+    Attributes:
+        gigabytes: 10^9 bytes of files, unpacked.
+    """
+
+    records: int | None = None
+    patients: int | None = None
+    gigabytes: float | None = None
 
 
 class DatasetCard(BaseModel):
@@ -27,12 +55,16 @@ class DatasetCard(BaseModel):
     licence: str
     access: Access
     """How one gets the files. A report shows single records, and names them, only if it is "open" or "synthetic"."""
+    how: str = ""
+    """What one has to do to get them, where it is more than a download."""
+    sharing: str
+    """What may be passed on: the records, what was computed from them, or neither."""
+    sizes: Sizes = Sizes()
     url: str
     citation: str
     rates: tuple[float, ...]
     """Sampling rates the files come in, Hz; the first is the default of `prepare`."""
-    tasks: Mapping[str, str]
-    """Task name -> one line about it."""
+    tasks: Mapping[str, TaskCard]
     split_rules: Mapping[str, str]
     """Rule name -> one line about it; the first is the default."""
     needs_source: bool = True

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from .dataset import Access
+from .dataset import Access, Family
 
 SCHEMA_VERSION: Final = 2
 
@@ -83,6 +83,7 @@ class Manifest(CohortSummary):
     """Everything needed to know what a cohort is without reading its signals.
 
     Attributes:
+        families: task -> what kind of question it asks; empty for a cohort that was prepared before this was kept.
         request: what it was prepared from: dataset, rate, options, digests of the metadata files and of the list of
             signal files. Preparing again with the same request does nothing.
         digests: sha256 of each part the fingerprint is made of.
@@ -90,6 +91,7 @@ class Manifest(CohortSummary):
 
     schema_version: Literal[2] = SCHEMA_VERSION
     name: str
+    families: dict[str, Family] = {}
     request: dict[str, Any]
     digests: dict[str, str]
     created: str

@@ -223,6 +223,7 @@ def _manifest(
     kept_ids = {scan.records[index].record_id for index in kept}
     return Manifest(
         name=name,
+        families={task: about.family for task, about in card.tasks.items()},
         dataset=card.name,
         dataset_version=card.version,
         title=card.title,

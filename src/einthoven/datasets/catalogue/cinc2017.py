@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, SourceRecord, TaskTable
+from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
 from einthoven.foundation.errors import DataError
 
 REFERENCE = "REFERENCE-v3.csv"
@@ -104,13 +104,15 @@ DATASET = Dataset(
         summary="8,528 single-lead ECGs of 9 to 61 s from a hand-held device.",
         licence="ODC-By 1.0",
         access="open",
+        sharing="Records and what is computed from them, with attribution.",
+        sizes=Sizes(records=8_528, gigabytes=0.1),
         url="https://physionet.org/content/challenge-2017/1.0.0/",
         citation=(
             "Clifford et al. AF classification from a short single lead ECG recording. "
             "Computing in Cardiology 44 (2017)."
         ),
         rates=(_RATE,),
-        tasks={"rhythm": "one of normal, af, other, noisy"},
+        tasks={"rhythm": TaskCard("one of normal, af, other, noisy", "rhythm+waveform")},
         split_rules={"hash": "70 / 10 / 20 by a hash of the record"},
     ),
     scan=scan,

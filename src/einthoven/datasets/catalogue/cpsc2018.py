@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, TaskTable
+from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, TaskCard, TaskTable
 
 if TYPE_CHECKING:
     from einthoven.datasets.challenge import ChallengeRecord
@@ -67,13 +67,15 @@ DATASET = Dataset(
         summary="6,877 12-lead ECGs of 6 to 144 s from 11 hospitals, 9 rhythm and form labels.",
         licence="CC BY 4.0",
         access="open",
+        sharing="Records and what is computed from them, with attribution.",
+        sizes=Sizes(records=6_877),
         url="https://physionet.org/content/challenge-2020/1.0.2/",
         citation=(
             "Liu et al. An open access database for evaluating the algorithms of electrocardiogram rhythm and "
             "morphology abnormality detection. J. Med. Imaging Health Inform. 8(7), 1368 (2018)."
         ),
         rates=(500.0,),
-        tasks={"rhythm-form": "9 labels: AF, IAVB, LBBB, NSR, PAC, PVC, RBBB, STD, STE"},
+        tasks={"rhythm-form": TaskCard("9 labels: AF, IAVB, LBBB, NSR, PAC, PVC, RBBB, STD, STE", "rhythm+waveform")},
         split_rules={
             "ecgfix": "random 70 / 10 / 20 by record, every label in every split, seed 42 (ecg-fix)",
             "hash": "70 / 10 / 20 by a hash of the record id",

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, TaskTable
+from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, TaskCard, TaskTable
 
 if TYPE_CHECKING:
     from einthoven.datasets.challenge import ChallengeRecord
@@ -91,6 +91,8 @@ DATASET = Dataset(
         summary="45,152 12-lead ECGs of 10 s from Shaoxing and Ningbo, with SNOMED codes.",
         licence="CC BY 4.0",
         access="open",
+        sharing="Records and what is computed from them, with attribution.",
+        sizes=Sizes(records=45_152),
         url="https://physionet.org/content/ecg-arrhythmia/1.0.0/",
         citation=(
             "Zheng et al. A 12-lead electrocardiogram database for arrhythmia research covering more than 10,000 "
@@ -98,8 +100,8 @@ DATASET = Dataset(
         ),
         rates=(500.0,),
         tasks={
-            "ecgfix-48": "48 labels of ecg-fix; records with any other code are not in it",
-            "merl-38": "38 labels of MERL; records with at least one of them",
+            "ecgfix-48": TaskCard("48 labels of ecg-fix; records with any other code are not in it", "rhythm+waveform"),
+            "merl-38": TaskCard("38 labels of MERL; records with at least one of them", "rhythm+waveform"),
         },
         split_rules={
             "hash": "70 / 10 / 20 by a hash of the record id",

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, TaskTable
+from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, TaskCard, TaskTable
 
 if TYPE_CHECKING:
     from einthoven.datasets.challenge import ChallengeRecord
@@ -64,10 +64,12 @@ DATASET = Dataset(
         summary="10,344 12-lead ECGs of 5 to 10 s from the southeastern United States.",
         licence="CC BY 4.0",
         access="open",
+        sharing="Records and what is computed from them, with attribution.",
+        sizes=Sizes(records=10_344),
         url="https://physionet.org/content/challenge-2021/1.0.3/",
         citation="Reyna et al. Will two do? Varying dimensions in electrocardiography. Comput. Cardiol. 48 (2021).",
         rates=(500.0,),
-        tasks={"scored-2021": "26 diagnoses scored by the challenge of 2021"},
+        tasks={"scored-2021": TaskCard("26 diagnoses scored by the challenge of 2021", "rhythm+waveform")},
         split_rules={"hash": "70 / 10 / 20 by a hash of the record id"},
     ),
     scan=scan,

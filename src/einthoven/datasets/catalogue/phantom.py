@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, SourceRecord, TaskTable
+from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
 from einthoven.foundation.errors import UsageError
 
 # Signals are made a block at a time, since making one record costs nearly as much as making many.
@@ -74,12 +74,17 @@ DATASET = Dataset(
         summary="Synthetic 12-lead ECGs of 10 s from a moving-dipole model, with the true measurements.",
         licence="Apache-2.0 (made by this package)",
         access="synthetic",
+        sharing="Everything.",
+        sizes=Sizes(),
         url="",
         citation="McSharry et al. A dynamical model for generating synthetic ECG signals. IEEE TBME 50(3), 289 (2003).",
         rates=(100.0, 500.0),
         tasks={
-            "rhythm": "4 rhythms, one a record: AFIB, SBRAD, SR, STACH",
-            "form": "10 labels of conduction, hypertrophy, ST, T and premature beats; WPW is rare on purpose",
+            "rhythm": TaskCard("4 rhythms, one a record: AFIB, SBRAD, SR, STACH", "rhythm+waveform"),
+            "form": TaskCard(
+                "10 labels of conduction, hypertrophy, ST, T and premature beats; WPW is rare on purpose",
+                "rhythm+waveform",
+            ),
         },
         split_rules={"patients": "70 / 10 / 20 by patient"},
         needs_source=False,

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, SourceRecord, TaskTable
+from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
 from einthoven.foundation.errors import DataError
 
 if TYPE_CHECKING:
@@ -221,6 +221,8 @@ DATASET = Dataset(
         summary="21,799 clinical 12-lead ECGs of 10 s from 18,869 patients, 71 SCP-ECG statements.",
         licence="CC BY 4.0",
         access="open",
+        sharing="Records and what is computed from them, with attribution.",
+        sizes=Sizes(records=21_799, patients=18_869, gigabytes=3.2),
         url="https://physionet.org/content/ptb-xl/1.0.3/",
         citation=(
             "Wagner et al. PTB-XL, a large publicly available electrocardiography dataset. "
@@ -228,10 +230,10 @@ DATASET = Dataset(
         ),
         rates=(100.0, 500.0),
         tasks={
-            "super": "5 diagnostic superclasses",
-            "sub": "23 diagnostic subclasses",
-            "form": "19 form statements",
-            "rhythm": "12 rhythm statements",
+            "super": TaskCard("5 diagnostic superclasses", "rhythm+waveform"),
+            "sub": TaskCard("23 diagnostic subclasses", "rhythm+waveform"),
+            "form": TaskCard("19 form statements", "rhythm+waveform"),
+            "rhythm": TaskCard("12 rhythm statements", "rhythm+waveform"),
         },
         split_rules={
             "official": "folds 1-8 train, 9 val, 10 test; patients kept together",
