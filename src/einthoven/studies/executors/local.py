@@ -139,11 +139,15 @@ class LocalExecutor:
         if self._pool is None:
             return
         processes = list((getattr(self._pool, "_processes", None) or {}).values())
+        manager: threading.Thread | None = getattr(self._pool, "_executor_manager_thread", None)
         self._pool.shutdown(wait=False, cancel_futures=True)
         for process in processes:
             process.terminate()
         for process in processes:
             process.join(timeout=5)
+        if manager is not None:
+            # If Python ended while it closes its pipe, Python's own clean-up would fail on the closed pipe and say so.
+            manager.join(timeout=5)
         self._pool = None
 
 
