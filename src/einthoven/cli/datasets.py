@@ -143,6 +143,8 @@ def _show_dataset(dataset: Dataset, source: Path | None, *, json: bool) -> None:
 
 def _coverage_of(dataset: Dataset, source: Path | None) -> tuple[Mapping[str, TaskCoverage], str]:
     """How many records each label has, and what they were counted from; nothing if there is nothing to count."""
+    import numpy as np
+
     from einthoven.datasets.cohort import Cohort, prepared_cohorts
     from einthoven.datasets.coverage import task_coverage
     from einthoven.datasets.source import open_source
@@ -159,7 +161,7 @@ def _coverage_of(dataset: Dataset, source: Path | None) -> tuple[Mapping[str, Ta
         return {}, ""
     scan = open_source(dataset, source, rate=dataset.card.rates[0], options={}).scan
     where = f"in the metadata in {source}" if source else "as it is made by default"
-    return {task: task_coverage(scan, task, set()) for task in scan.tasks}, where
+    return {task: task_coverage(scan, task, np.zeros(len(scan.records), dtype=bool)) for task in scan.tasks}, where
 
 
 def _show_support(

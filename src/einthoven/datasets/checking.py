@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeGuard
 
-from einthoven.foundation.errors import DataError
+import numpy as np
+import polars as pl
 
-from .dataset import Scan, SourceRecord
+from einthoven.foundation.errors import DataError, UsageError
+
+from .columns import NO_SPLIT, LabelColumns, SplitColumn, columnar, record_table, split_column
+from .dataset import SPLITS, Scan, SourceRecord, TaskTable
 from .splits import check_patients
 
 _SHOWN = 10
@@ -18,14 +22,18 @@ _SHOWN = 10
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # Columns of records.parquet that the cohort itself writes.
 RESERVED_COLUMNS = ("record_id", "patient_id", "samples", "flat_leads", "clipped_leads")
+_SPLIT_CODES = (NO_SPLIT, *range(len(SPLITS)))
 _SEXES = ("F", "M", None)
 
 
-def check_scan(scan: Scan, *, where: str) -> None:
+def check_scan(scan: Scan, *, where: str) -> Scan:
     """Refuse metadata that contradict themselves or could not be stored, all of one kind together.
 
     Args:
         where: the dataset, for messages.
+
+    Returns:
+        the same scan, all it says as columns.
 
     Raises:
         DataError: what was expected, how much of it is not so, and the first ten.
@@ -33,13 +41,13 @@ def check_scan(scan: Scan, *, where: str) -> None:
     """
     _check_numbers(scan, where)
     _check_records(scan, where)
-    known = {record.record_id for record in scan.records}
-    _check_tasks(scan, known, where)
-    _check_splits(scan, known, where)
+    _check_tasks(scan, where)
+    _check_splits(scan, where)
     _check_concepts(scan, where)
-    patients = {record.record_id: record.patient_id for record in scan.records}
-    for rule, split in scan.splits.items():
-        check_patients(patients, split, rule=rule, where=where)
+    checked = columnar(scan)
+    for rule, split in checked.splits.items():
+        check_patients(record_table(checked), split_column(split), rule=rule, where=where)
+    return checked
 
 
 def _check_numbers(scan: Scan, where: str) -> None:
@@ -67,9 +75,9 @@ def _check_records(scan: Scan, where: str) -> None:
             [f"{value!r} (row {row})" for row, value in enumerate(values) if not (isinstance(value, str) and value)],
             f"{field}s of {where} are not text of at least one letter. Make them text in `scan`",
         )
-    counted = Counter(record.record_id for record in scan.records)
+    ids = pl.Series([record.record_id for record in scan.records], dtype=pl.String)
     _refuse(
-        [record_id for record_id, count in counted.items() if count > 1],
+        ids.filter(ids.is_duplicated()).unique(maintain_order=True),
         f"record ids of {where} occur more than once, so labels and signals cannot be matched. "
         "Remove the repeated rows from the metadata",
     )
@@ -95,8 +103,9 @@ def _bad_ages(records: Iterable[SourceRecord]) -> Iterator[str]:
             yield f"{age!r} (record {record.record_id})"
 
 
-def _check_tasks(scan: Scan, known: set[str], where: str) -> None:
+def _check_tasks(scan: Scan, where: str) -> None:
     _refuse_names(scan.tasks, "tasks", where)
+    known = _ids(scan, scan.tasks.values())
     for task, table in scan.tasks.items():
         which = f"task {task} of {where}"
         if not table.labels:
@@ -110,6 +119,9 @@ def _check_tasks(scan: Scan, known: set[str], where: str) -> None:
             [name for name, count in counted.items() if count > 1],
             f"labels of {which} are named more than once. Name each once",
         )
+        if isinstance(table.positives, LabelColumns):
+            _check_columns(table.positives, table.labels, len(scan.records), which)
+            continue
         _refuse(
             (str(i) for i in table.positives if i not in known),
             f"records of {which} are not among those of the dataset. Leave them out, or add them to `records`",
@@ -133,6 +145,29 @@ def _check_tasks(scan: Scan, known: set[str], where: str) -> None:
         )
 
 
+def _ids(scan: Scan, given: Iterable[TaskTable | Mapping[str, str]]) -> frozenset[str]:
+    """All record ids, to look others up in; none if everything is given as columns, which have no ids to look up."""
+    mappings = (table.positives if isinstance(table, TaskTable) else table for table in given)
+    if all(isinstance(mapping, (LabelColumns, SplitColumn)) for mapping in mappings):
+        return frozenset()
+    return frozenset(record.record_id for record in scan.records)
+
+
+def _check_columns(columns: LabelColumns, labels: tuple[str, ...], records: int, which: str) -> None:
+    rows, targets = columns.rows, columns.targets
+    ascending = bool((rows[1:] > rows[:-1]).all()) and (not len(rows) or (rows[0] >= 0 and rows[-1] < records))
+    if (
+        columns.labels != labels
+        or targets.shape != (len(rows), len(labels))
+        or not ascending
+        or targets.max(initial=0) > 1
+    ):
+        raise DataError(
+            f"The columns of {which} do not fit: rows ascending from 0 to {records - 1} and targets 0 or 1 of shape "
+            f"({len(rows)}, {len(labels)}) were expected; targets have shape {targets.shape}. Correct them in `scan`."
+        )
+
+
 def _first_of_each(positives: Iterable[tuple[str, frozenset[str]]]) -> Iterator[tuple[str, str]]:
     seen: set[str] = set()
     for record_id, labels in positives:
@@ -141,16 +176,29 @@ def _first_of_each(positives: Iterable[tuple[str, frozenset[str]]]) -> Iterator[
             yield record_id, label
 
 
-def _check_splits(scan: Scan, known: set[str], where: str) -> None:
+def _check_splits(scan: Scan, where: str) -> None:
     if not scan.splits:
         raise DataError(f"{where} has no split rule, so nothing can be trained and tested. Give `splits` at least one.")
     _refuse_names(scan.splits, "split rules", where)
+    known = _ids(scan, scan.splits.values())
     for rule, split in scan.splits.items():
+        if isinstance(split, SplitColumn):
+            if split.codes.shape != (len(scan.records),) or not np.isin(split.codes, _SPLIT_CODES).all():
+                raise DataError(
+                    f"The column of split rule {rule} of {where} does not fit: {len(scan.records)} codes of "
+                    f"{_SPLIT_CODES} were expected, found {len(split.codes)}. Correct it in `scan`."
+                )
+            continue
         _refuse(
             (record_id for record_id in split if record_id not in known),
             f"records of split rule {rule} of {where} are not among those of the dataset. "
             "Leave them out, or add them to `records`",
         )
+        unknown = next(((record, name) for record, name in split.items() if name not in SPLITS), None)
+        if unknown:
+            raise UsageError(
+                f"Split rule {rule!r} of {where} puts record {unknown[0]} into {unknown[1]!r}; expected {SPLITS}."
+            )
 
 
 def _check_concepts(scan: Scan, where: str) -> None:

@@ -111,7 +111,7 @@ class Cohort:
     def columns_fingerprint(self, columns: Iterable[str]) -> str:
         """Identity of some columns of `records`; a column that does not exist counts as absent, not as an error."""
         present = self.records.select([name for name in columns if name in self.records.columns])
-        return sha256_columns(present.to_dict(as_series=False))
+        return sha256_columns(present.to_dict().items())
 
     @property
     def leads(self) -> tuple[str, ...]:
@@ -287,13 +287,11 @@ def _found_digest(path: Path, part: str) -> str:
     try:
         if part == SIGNALS_PART:
             return sha256_npy(path / SIGNALS)
-        table = pl.read_parquet(path / (RECORDS if part == IDS_PART else f"{part}.parquet"))
-        if part == IDS_PART:
-            table = table.select("record_id", "patient_id")
-        elif part == "excluded":
-            # `detail` is for people: it holds messages of other libraries, in their words.
-            table = table.drop("detail")
-        return sha256_columns(table.to_dict(as_series=False))
+        file = path / (RECORDS if part == IDS_PART else f"{part}.parquet")
+        names = ["record_id", "patient_id"] if part == IDS_PART else pl.read_parquet_schema(file)
+        # `detail` is for people: it holds messages of other libraries, in their words.
+        wanted = [name for name in names if not (part == "excluded" and name == "detail")]
+        return sha256_columns((name, pl.read_parquet(file, columns=[name])[name]) for name in wanted)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         return f"cannot be read: {error}"
 

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import numpy as np
 
+from .columns import label_columns, split_column
 from .dataset import SPLITS, Scan
 from .manifest import TaskCoverage
 
 
-def task_coverage(scan: Scan, task: str, kept_ids: set[str]) -> TaskCoverage:
-    """Records and positives of a task for each split: what the metadata promise, and what `kept_ids` leave."""
-    table = scan.tasks[task]
-    split = scan.splits[next(iter(scan.splits))]
+def task_coverage(scan: Scan, task: str, kept: np.ndarray) -> TaskCoverage:
+    """Records and positives of a task for each split of the default rule: what the metadata promise, and what is kept.
 
-    def count(ids: list[str]) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
-        records = Counter(split.get(i, "") for i in ids)
-        positives = Counter((split.get(i, ""), label) for i in ids for label in table.positives[i])
+    Args:
+        scan: as columns.
+        kept: bool (records,).
+    """
+    table = label_columns(scan.tasks[task])
+    split = split_column(scan.splits[next(iter(scan.splits))]).codes[table.rows]
+
+    def count(chosen: np.ndarray) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+        of_split = {name: chosen & (split == code) for code, name in enumerate(SPLITS)}
+        positives = {name: table.targets[mask].sum(axis=0, dtype=np.int64).tolist() for name, mask in of_split.items()}
         return (
-            {s: records[s] for s in SPLITS},
-            {s: {label: positives[s, label] for label in table.labels} for s in SPLITS},
+            {name: int(mask.sum()) for name, mask in of_split.items()},
+            {name: dict(zip(table.labels, counts, strict=True)) for name, counts in positives.items()},
         )
 
-    promised = count(list(table.positives))
-    present = count([i for i in table.positives if i in kept_ids])
+    promised, present = count(np.ones(len(table.rows), dtype=bool)), count(kept[table.rows])
     return TaskCoverage(
         labels=table.labels,
         records_promised=promised[0],

@@ -126,6 +126,9 @@ class TaskTable:
 class Scan:
     """A dataset read down to its metadata; no sample has been touched.
 
+    Records, positives and splits may be lists and dictionaries, which take some kilobytes a record, or the columns of
+    `datasets/columns.py`, which datasets of hundreds of thousands of records need.
+
     Attributes:
         records: all records the metadata promise, in cohort order.
         tasks: task name -> labels.
@@ -153,7 +156,7 @@ class Scan:
     gain: float = 1000.0
     source_files: tuple[str, ...] = ()
     rules: Mapping[str, str] = field(default_factory=dict)
-    concepts: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
+    concepts: Mapping[str, Mapping[str, Sequence[float] | np.ndarray]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 

@@ -5,23 +5,33 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from einthoven.foundation.code_identity import code_identity
 from einthoven.foundation.errors import DataError, UsageError, unknown_name
-from einthoven.foundation.identity import content_key, sha256_file
+from einthoven.foundation.identity import content_key_of_items, sha256_file
 
 from .checking import check_scan
+from .columns import record_table
 from .dataset import Dataset, Scan, SourceRecord
+
+_REMEMBERED_FOLDERS = 256
 
 
 class Listing:
-    """Which files lie below a folder; each of its folders is listed once, when it is first asked about."""
+    """Which files lie below a folder.
+
+    A folder is listed when one of its files is asked about; the last ones are remembered, since files that are asked
+    about one after the other lie together.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._sizes: dict[str, dict[str, int]] = {}
+        self._list = lru_cache(_REMEMBERED_FOLDERS)(self._listed)
 
     def has(self, file: str) -> bool:
         """Whether a file (relative, "/" between folders) exists."""
@@ -36,11 +46,9 @@ class Listing:
 
     def _size(self, file: str) -> int | None:
         parent, _, name = file.rpartition("/")
-        if parent not in self._sizes:
-            self._sizes[parent] = self._list(parent)
-        return self._sizes[parent].get(name)
+        return self._list(parent).get(name)
 
-    def _list(self, parent: str) -> dict[str, int]:
+    def _listed(self, parent: str) -> dict[str, int]:
         if self._folder is None:
             return {}
         try:
@@ -56,7 +64,8 @@ class Source:
 
     Attributes:
         folder: of the files; None for a dataset that is made, not read.
-        present: positions in `scan.records` of records whose files exist.
+        scan: as columns.
+        present: positions in `scan.records` of records whose files exist, int64.
         missing: positions of the others.
         left_out: positions of records that the dataset's own rule leaves out.
         files: what lies in the folder.
@@ -65,9 +74,9 @@ class Source:
     dataset: Dataset
     scan: Scan
     folder: Path | None
-    present: tuple[int, ...]
-    missing: tuple[int, ...]
-    left_out: tuple[int, ...]
+    present: np.ndarray
+    missing: np.ndarray
+    left_out: np.ndarray
     files: Listing
 
     def path(self, file: str) -> Path:
@@ -82,7 +91,14 @@ class Source:
 
     def request(self) -> dict[str, Any]:
         """What decides the content of a cohort made from here, as far as it is known without reading signals."""
-        sizes = [[file, self.files.size(file)] for index in self.present for file in self.scan.records[index].files]
+        is_present = np.zeros(len(self.scan.records), dtype=bool)
+        is_present[self.present] = True
+        sizes = (
+            [file, self.files.size(file)]
+            for record, there in zip(self.scan.records, is_present, strict=True)
+            if there
+            for file in record.files
+        )
         return {
             "dataset": self.dataset.name,
             "version": self.dataset.card.version,
@@ -90,7 +106,7 @@ class Source:
             "rules": dict(self.scan.rules),
             "code": code_identity(self.dataset.scan, within=self.dataset.scan.__module__),
             "metadata": {file: sha256_file(self.path(file)) for file in self.scan.source_files},
-            "files": content_key(sizes),
+            "files": content_key_of_items(sizes),
             "records": len(self.present),
         }
 
@@ -120,26 +136,23 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
     for option in options:
         if option not in dataset.options:
             raise unknown_name("option", option, dataset.options, where=where)
-    scan = dataset.scan(folder, rate, {**dataset.options, **options})
-    check_scan(scan, where=where)
+    scan = check_scan(dataset.scan(folder, rate, {**dataset.options, **options}), where=where)
     listing = Listing(folder)
-    present: list[int] = []
-    missing: list[int] = []
-    left_out: list[int] = []
+    whole = np.ones(len(scan.records), dtype=bool)
     for index, record in enumerate(scan.records):
         for file in record.files:
             # By name only: a link inside the source folder is its owner's business.
             if _leaves_the_folder(file):
                 raise DataError(f"Record {record.record_id} names the file {file!r}, which is outside {folder}.")
-        whole = folder is None or all(listing.has(file) for file in record.files)
-        (left_out if record.left_out else present if whole else missing).append(index)
+        whole[index] = folder is None or all(listing.has(file) for file in record.files)
+    left_out = record_table(scan).left_out
     return Source(
         dataset=dataset,
         scan=scan,
         folder=folder,
-        present=tuple(present),
-        missing=tuple(missing),
-        left_out=tuple(left_out),
+        present=np.flatnonzero(whole & ~left_out),
+        missing=np.flatnonzero(~whole & ~left_out),
+        left_out=np.flatnonzero(left_out),
         files=listing,
     )
 
@@ -157,7 +170,7 @@ def check_complete(source: Source, *, allow_missing: bool) -> None:
         DataError: with how many records lack files, and the first ten.
     """
     records, missing = source.scan.records, source.missing
-    if missing and not allow_missing:
+    if len(missing) and not allow_missing:
         files = dict.fromkeys(source.first_missing(records[index]) for index in missing)
         first = list(files)[:10]
         raise DataError(
@@ -166,5 +179,5 @@ def check_complete(source: Source, *, allow_missing: bool) -> None:
             "Download them, or prepare the rest with --allow-missing (the manifest and every "
             "report will then say what is missing)."
         )
-    if not source.present:
+    if not len(source.present):
         raise DataError(f"None of the {len(records)} records of {source.dataset.name} has files in {source.folder}.")

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import polars as pl
 
-from einthoven.foundation.errors import DataError, UsageError
+from einthoven.foundation.errors import DataError
 
-from .dataset import SPLITS
+from .columns import NO_SPLIT, RecordTable, SplitColumn
 
 
-def check_patients(patient_ids: Mapping[str, str], split: Mapping[str, str], *, rule: str, where: str) -> None:
+def check_patients(records: RecordTable, split: SplitColumn, *, rule: str, where: str) -> None:
     """Refuse a split rule that puts recordings of one patient into two splits.
 
-    Args:
-        patient_ids: record id -> patient id.
-        split: record id -> split.
-
     Raises:
-        DataError: with the number of such patients and the first ones.
-        UsageError: a split name that is none of train, val and test.
+        DataError: with the number of such patients and the first one.
     """
-    seen: dict[str, dict[str, str]] = {}
-    for record_id, name in split.items():
-        if name not in SPLITS:
-            raise UsageError(
-                f"Split rule {rule!r} of {where} puts record {record_id} into {name!r}; expected {SPLITS}."
-            )
-        seen.setdefault(patient_ids[record_id], {}).setdefault(name, record_id)
-    leaks = {patient: splits for patient, splits in seen.items() if len(splits) > 1}
-    if leaks:
-        patient, splits = next(iter(leaks.items()))
-        shown = ", ".join(f"record {record} in {name}" for name, record in splits.items())
+    table = pl.DataFrame({"patient": records.patient_id, "split": split.codes})
+    found = table.filter(pl.col("split") != NO_SPLIT).group_by("patient", maintain_order=True)
+    leaks = found.agg(pl.col("split").n_unique()).filter(pl.col("split") > 1)["patient"]
+    if len(leaks):
+        patient = leaks[0]
+        rows = pl.DataFrame(
+            {"record": records.record_id, "patient": records.patient_id, "split": split.names()}
+        ).filter((pl.col("patient") == patient) & (pl.col("split") != ""))
+        first = rows.unique("split", keep="first", maintain_order=True)
+        shown = ", ".join(f"record {record} in {name}" for record, name in first.select("record", "split").iter_rows())
         raise DataError(
             f"Split rule {rule!r} of {where} puts {len(leaks)} patient(s) into more than one split, so a test score "
             f"would be flattered. First: patient {patient} ({shown}). Split by patient instead."

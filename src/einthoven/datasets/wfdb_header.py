@@ -128,6 +128,10 @@ def _signal(fields: list[str], where: str) -> SignalLine:
     kind = _format(fields[1]) if len(fields) > 1 else None
     if kind is None:
         raise DataError(f"The header of {where} has a signal line without file and format: {line!r}.")
+    if "/" in fields[0] or "\\" in fields[0]:
+        raise DataError(
+            f"The header of {where} names the signal file {fields[0]!r}; one in its own folder was expected: {line!r}."
+        )
     calibration = _calibration(fields[2]) if len(fields) > 2 else (_DEFAULT_GAIN, None, "mV")
     if calibration is None:
         raise DataError(f"The header of {where} gives a gain as {fields[2]!r}; 1000(0)/mV was expected: {line!r}.")

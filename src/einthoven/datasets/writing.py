@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections import Counter, deque
+from array import array
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,9 +22,10 @@ from einthoven.signals.leads import STANDARD_LEADS
 from einthoven.version import VERSION
 
 from .cohort import MANIFEST, RECORDS, SIGNALS, digests_of, fingerprint_of
+from .columns import label_columns, record_table, split_column
 from .coverage import task_coverage
 from .dataset import Record, Scan, SourceRecord
-from .intake import Intake, Taken, take_in
+from .intake import FLAGS, Intake, Taken, take_in
 from .manifest import Excluded, Manifest
 from .signal_file import SignalWriter
 from .source import Source
@@ -34,6 +37,8 @@ _VALUES_A_BLOCK = 4_000_000
 _UNKNOWN_SAMPLES = 20_000
 _FETCHING_THREADS = 8
 _BLOCKS_AHEAD = 3
+_REMEMBERED_FILES = 1024
+_ROWS_A_TABLE = 8192
 
 
 def write_cohort(
@@ -58,64 +63,163 @@ def write_cohort(
     """
     scan, present = source.scan, source.present
     intake = Intake(rate=scan.rate, samples=scan.samples, leads=scan.leads or STANDARD_LEADS, gain=scan.gain)
-    excluded = [
-        _excluded(scan.records[i], "missing file", source.first_missing(scan.records[i])) for i in source.missing
-    ]
-    excluded += [_excluded(scan.records[i], scan.records[i].left_out, "") for i in source.left_out]
-    kept: list[int] = []
-    rows: list[dict[str, Any]] = []
-    sources: dict[str, dict[str, Any]] = {}  # by file: records cut from one recording share theirs
-    with SignalWriter(work / SIGNALS, intake) as signals:
-        for done, (index, outcome, files) in enumerate(_taken(source, intake)):
-            record = scan.records[index]
+    excluded = _Excluded(source)
+    kept = array("q")
+    lengths = array("q")
+    flags: dict[str, list[str]] = {flag: [] for flag in FLAGS}
+    with ThreadPoolExecutor(_FETCHING_THREADS) as pool, SignalWriter(work / SIGNALS, intake) as signals:
+        files = _Fetched(source, pool)
+        for done, (index, outcome) in enumerate(_taken(source, intake, files)):
             if progress:
                 progress(done + 1, len(present))
             if isinstance(outcome, DataError):
-                outcome.add_note(f"dataset {source.dataset.name}, record {record.record_id}")
+                outcome.add_note(f"dataset {source.dataset.name}, record {scan.records[index].record_id}")
                 if bad_records == "refuse":
                     outcome.add_note("Mend the record, or leave it and its like out with --bad-records exclude.")
                     raise outcome
-                excluded.append(_excluded(record, "bad record", str(outcome)))
+                excluded.bad[index] = str(outcome)
             else:
                 signals.append(outcome.signal)
                 kept.append(index)
-                rows.append({"samples": outcome.signal.shape[1], **outcome.flags})
-                sources |= {row["file"]: row for row in files}
+                lengths.append(outcome.signal.shape[1])
+                for flag, found in flags.items():
+                    found.append(outcome.flags[flag])
     if not kept:
-        first = next(row for row in excluded if row["reason"] == "bad record")
+        index, why = next(iter(excluded.bad.items()))
         raise DataError(
             f"Every one of the {len(present)} records of {source.dataset.name} was bad; first: record "
-            f"{first['record_id']}: {first['detail']}"
+            f"{scan.records[index].record_id}: {why}"
         )
-    _write_tables(work, scan, kept, rows, excluded)
-    _write_sources(work, source, list(sources.values()))
-    manifest = _manifest(source, kept, rows, excluded, name, request)
-    digests = digests_of(work, manifest)
+    rows = np.array(kept)
+    stored = pl.DataFrame({"samples": np.array(lengths), **flags}, schema_overrides=dict.fromkeys(FLAGS, pl.String))
+    left_out = excluded.table()
+    _write_tables(work, scan, rows, stored)
+    left_out.write_parquet(work / "excluded.parquet")
+    files.table().write_parquet(work / "sources.parquet")
+    manifest = _manifest(source, rows, stored, left_out, name, request)
+    found_digests = digests_of(work, manifest)
     manifest = manifest.model_copy(
-        update={"digests": digests, "fingerprint": fingerprint_of(digests, manifest)},
+        update={"digests": found_digests, "fingerprint": fingerprint_of(found_digests, manifest)},
     )
     write_json(work / MANIFEST, manifest.model_dump(mode="json"))
 
 
-_Files = list[dict[str, Any]]
+class _Excluded:
+    """Why records are not in the cohort; `bad` is filled while they are read."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.bad: dict[int, str] = {}
+
+    def table(self) -> pl.DataFrame:
+        """record_id, patient_id, reason and detail: what has no file, then what was left out, then what is bad."""
+        source, records = self._source, record_table(self._source.scan).frame
+        missing = records[source.missing].select("record_id", "patient_id").with_columns(reason=pl.lit("missing file"))
+        first = [source.first_missing(source.scan.records[int(index)]) for index in source.missing]
+        left_out = records[source.left_out].select("record_id", "patient_id", reason="left_out", detail=pl.lit(""))
+        bad = records[np.array(list(self.bad), dtype=np.int64)].select("record_id", "patient_id")
+        return pl.concat(
+            [
+                missing.with_columns(pl.Series("detail", first, dtype=pl.String)),
+                left_out,
+                bad.with_columns(
+                    pl.lit("bad record").alias("reason"), pl.Series("detail", self.bad.values(), dtype=pl.String)
+                ),
+            ]
+        )
 
 
-def _taken(source: Source, intake: Intake) -> Iterator[tuple[int, Taken | DataError, _Files]]:
-    """Every present record in order: its position, what is stored of it or why it is not, and its files' digests.
+class _Fetched:
+    """Source files as they are read ahead: the system then has them in its memory, and their digests are taken.
 
-    One block is held at a time. The files of the next ones are fetched by threads meanwhile, which hides the latency of
-    a slow disk or network; decoding and checking would only wait for each other in threads.
+    Threads hide the latency of a slow disk or network, and digests need no Python; decoding and checking would only
+    wait for each other in threads. A file is fetched once, however many records are cut from it.
+    """
+
+    def __init__(self, source: Source, pool: ThreadPoolExecutor) -> None:
+        self._source = source
+        self._pool = pool
+        # Records of one file follow each other; a file that comes again later is fetched again and named once.
+        self._fetch = lru_cache(_REMEMBERED_FILES)(self._submit)
+        self._rows: list[tuple[str, int, str]] = []
+        self._tables: list[pl.DataFrame] = []
+        self.note(source.scan.source_files)
+
+    def fetch(self, files: Sequence[str]) -> None:
+        """Begin to read files, and go on without waiting."""
+        for file in files:
+            self._fetch(file)
+
+    def note(self, files: Sequence[str]) -> None:
+        """Wait for files of a record that is kept, and take down their digests."""
+        for file in files:
+            self._rows.append(self._fetch(file).result())
+        if len(self._rows) >= _ROWS_A_TABLE:
+            self._pack()
+
+    def table(self) -> pl.DataFrame:
+        """file, bytes and sha256 of every file, as they were first read."""
+        self._pack()
+        return pl.concat(self._tables).unique("file", keep="first", maintain_order=True)
+
+    def _submit(self, file: str) -> Future[tuple[str, int, str]]:
+        return self._pool.submit(self._digest, file)
+
+    def _digest(self, file: str) -> tuple[str, int, str]:
+        path = self._source.path(file)
+        return file, path.stat().st_size, sha256_file(path)
+
+    def _pack(self) -> None:
+        schema = {"file": pl.String, "bytes": pl.Int64, "sha256": pl.String}
+        self._tables.append(pl.DataFrame(self._rows, schema=schema, orient="row"))
+        self._rows = []
+
+
+def _taken(source: Source, intake: Intake, files: _Fetched) -> Iterator[tuple[int, Taken | DataError]]:
+    """Every present record in order: its position, and what is stored of it or why it is not.
+
+    Blocks go through three steps that overlap: files are fetched, records are decoded, and what was decoded is taken
+    in by a thread of its own, which is arithmetic on large arrays and so leaves Python to the decoding.
     """
     size = _block_size(intake)
-    blocks = [source.present[start : start + size] for start in range(0, len(source.present), size)]
-    with ThreadPoolExecutor(_FETCHING_THREADS) as pool:
-        fetching: deque[list[Future[None]]] = deque()
-        for position, block in enumerate(blocks):
-            for later in blocks[position + len(fetching) : position + _BLOCKS_AHEAD]:
-                fetching.append([pool.submit(_fetch, source, index) for index in later])
-            for future in fetching.popleft():
-                future.result()
-            yield from _block(source, intake, block)
+    fetching: deque[tuple[np.ndarray, list[SourceRecord]]] = deque()
+    taking: deque[_TakingIn] = deque()
+    with ThreadPoolExecutor(1) as pool:
+        for start in range(0, len(source.present), size):
+            block = source.present[start : start + size]
+            records = record_table(source.scan).take(block)
+            for record in records:
+                files.fetch(record.files)
+            fetching.append((block, records))
+            if len(fetching) > _BLOCKS_AHEAD:
+                taking.append(_decode(source, intake, *fetching.popleft(), files, pool))
+            if len(taking) > 1:
+                yield from taking.popleft().outcomes()
+        while fetching:
+            taking.append(_decode(source, intake, *fetching.popleft(), files, pool))
+            yield from taking.popleft().outcomes()
+        while taking:
+            yield from taking.popleft().outcomes()
+
+
+@dataclass(frozen=True)
+class _TakingIn:
+    """A block of records that was decoded and is being taken in.
+
+    Attributes:
+        rows: positions of all its records.
+        bad: those that could not be decoded.
+        read: positions of the others, in the order of `taken`.
+    """
+
+    rows: list[int]
+    bad: dict[int, DataError]
+    read: list[int]
+    taken: Future[list[Taken | DataError]]
+
+    def outcomes(self) -> list[tuple[int, Taken | DataError]]:
+        found = {**self.bad, **dict(zip(self.read, self.taken.result(), strict=True))}
+        return [(row, found[row]) for row in self.rows]
 
 
 def _block_size(intake: Intake) -> int:
@@ -124,103 +228,70 @@ def _block_size(intake: Intake) -> int:
     return max(1, min(_LARGEST_BLOCK, _VALUES_A_BLOCK // (samples * len(intake.leads))))
 
 
-def _fetch(source: Source, index: int) -> None:
-    """Have the system read a record's files, so that they are in its memory when they are decoded."""
-    for file in source.scan.records[index].files:
-        # What cannot be read is said when it is decoded.
-        with contextlib.suppress(OSError), source.path(file).open("rb", buffering=0) as stream:
-            while stream.read(1 << 20):
-                pass
-
-
-def _block(source: Source, intake: Intake, block: Sequence[int]) -> list[tuple[int, Taken | DataError, _Files]]:
-    outcomes: dict[int, Taken | DataError] = {}
+def _decode(
+    source: Source,
+    intake: Intake,
+    block: np.ndarray,
+    records: Sequence[SourceRecord],
+    files: _Fetched,
+    pool: ThreadPoolExecutor,
+) -> _TakingIn:
+    bad: dict[int, DataError] = {}
     read: dict[int, Record] = {}
-    files: dict[int, _Files] = {}
-    for index in block:
-        record = source.scan.records[index]
+    rows = block.tolist()
+    for index, record in zip(rows, records, strict=True):
         try:
             read[index] = source.scan.read(record)
-            files[index] = [_digest(source, file) for file in record.files]
         except DataError as error:
-            outcomes[index] = error
-    outcomes.update(zip(read, take_in(list(read.values()), intake), strict=True))
-    return [(index, outcomes[index], files.get(index, [])) for index in block]
+            bad[index] = error
+        else:
+            files.note(record.files)
+    return _TakingIn(rows, bad, list(read), pool.submit(take_in, list(read.values()), intake))
 
 
-def _digest(source: Source, file: str) -> dict[str, Any]:
-    path = source.path(file)
-    return {"file": file, "bytes": path.stat().st_size, "sha256": sha256_file(path)}
-
-
-def _excluded(record: SourceRecord, reason: str, detail: str) -> dict[str, str]:
-    return {"record_id": record.record_id, "patient_id": record.patient_id, "reason": reason, "detail": detail}
-
-
-def _write_tables(
-    work: Path, scan: Scan, kept: list[int], stored: list[dict[str, Any]], excluded: list[dict[str, str]]
-) -> None:
-    records = [scan.records[index] for index in kept]
-    rows = [
-        {
-            "record_id": r.record_id,
-            "patient_id": r.patient_id,
-            "age": r.metadata.get("age"),
-            "sex": r.metadata.get("sex"),
-            **{key: value for key, value in r.metadata.items() if key not in ("age", "sex")},
-            **more,
-        }
-        for r, more in zip(records, stored, strict=True)
-    ]
-    pl.DataFrame(
-        rows,
-        schema_overrides={"record_id": pl.String, "patient_id": pl.String, "age": pl.Float64, "sex": pl.String},
-        infer_schema_length=None,
+def _write_tables(work: Path, scan: Scan, kept: np.ndarray, stored: pl.DataFrame) -> None:
+    records = record_table(scan)
+    ids = records.record_id
+    pl.concat(
+        [records.frame[kept].select("record_id", "patient_id"), records.metadata[kept], stored], how="horizontal"
     ).write_parquet(work / RECORDS)
     for folder in ("labels", "splits", "concepts"):
         (work / folder).mkdir()
+    is_kept = np.zeros(len(records), dtype=bool)
+    is_kept[kept] = True
     for task, table in scan.tasks.items():
-        ids = [r.record_id for r in records if r.record_id in table.positives]
-        columns = {label: [label in table.positives[i] for i in ids] for label in table.labels}
-        frame = pl.DataFrame(
-            {"record_id": pl.Series(ids, dtype=pl.String)}
-            | {label: pl.Series(values, dtype=pl.Boolean).cast(pl.UInt8) for label, values in columns.items()}
+        columns = label_columns(table)
+        there = is_kept[columns.rows]
+        targets = columns.targets[there]
+        labels = {label: targets[:, column] for column, label in enumerate(columns.labels)}
+        pl.DataFrame({"record_id": ids[columns.rows[there]], **labels}).write_parquet(
+            work / "labels" / f"{task}.parquet"
         )
-        frame.write_parquet(work / "labels" / f"{task}.parquet")
     for rule, split in scan.splits.items():
-        ids = [r.record_id for r in records if r.record_id in split]
+        names = split_column(split).names()[kept]
+        named = names != ""
         pl.DataFrame(
-            {"record_id": ids, "split": [split[i] for i in ids]},
+            {"record_id": ids[kept[named]], "split": names[named]},
             schema={"record_id": pl.String, "split": pl.String},
         ).write_parquet(work / "splits" / f"{rule}.parquet")
     for table, concepts in scan.concepts.items():
-        values = {concept: np.asarray(column, dtype=np.float64)[kept] for concept, column in concepts.items()}
-        pl.DataFrame({"record_id": [r.record_id for r in records], **values}).write_parquet(
-            work / "concepts" / f"{table}.parquet"
-        )
-    pl.DataFrame(
-        excluded, schema={"record_id": pl.String, "patient_id": pl.String, "reason": pl.String, "detail": pl.String}
-    ).write_parquet(work / "excluded.parquet")
-
-
-def _write_sources(work: Path, source: Source, of_records: _Files) -> None:
-    rows = [*(_digest(source, file) for file in source.scan.source_files), *of_records]
-    pl.DataFrame(rows, schema={"file": pl.String, "bytes": pl.Int64, "sha256": pl.String}).write_parquet(
-        work / "sources.parquet"
-    )
+        whole = len(kept) == len(records)  # then a copy would only take memory
+        values = {name: np.asarray(column) if whole else np.asarray(column)[kept] for name, column in concepts.items()}
+        pl.DataFrame({"record_id": ids[kept], **values}).write_parquet(work / "concepts" / f"{table}.parquet")
 
 
 def _manifest(
     source: Source,
-    kept: list[int],
-    stored: list[dict[str, Any]],
-    excluded: list[dict[str, str]],
+    kept: np.ndarray,
+    stored: pl.DataFrame,
+    excluded: pl.DataFrame,
     name: str,
     request: dict[str, Any],
 ) -> Manifest:
     scan, card = source.scan, source.dataset.card
-    counts = Counter(row["reason"] for row in excluded)
-    kept_ids = {scan.records[index].record_id for index in kept}
+    counts = excluded.group_by("reason", maintain_order=True).len()
+    is_kept = np.zeros(len(scan.records), dtype=bool)
+    is_kept[kept] = True
     return Manifest(
         name=name,
         families={task: about.family for task, about in card.tasks.items()},
@@ -235,20 +306,21 @@ def _manifest(
         samples=scan.samples,
         gain=scan.gain,
         records=len(kept),
-        patients=len({scan.records[index].patient_id for index in kept}),
+        patients=record_table(scan).patient_id[kept].n_unique(),
         promised_records=len(scan.records),
         excluded=Excluded(
-            counts=dict(counts),
+            counts=dict(counts.iter_rows()),
             first={
-                reason: tuple(row["record_id"] for row in excluded if row["reason"] == reason)[:10] for reason in counts
+                reason: tuple(excluded.filter(pl.col("reason") == reason)["record_id"].head(10))
+                for reason in counts["reason"]
             },
         ),
-        tasks={task: task_coverage(scan, task, kept_ids) for task in scan.tasks},
+        tasks={task: task_coverage(scan, task, is_kept) for task in scan.tasks},
         split_rules=tuple(scan.splits),
         concept_tables=tuple(scan.concepts),
         rules=dict(scan.rules),
         notes=scan.notes,
-        flagged={flag: sum(bool(row[flag]) for row in stored) for flag in ("flat_leads", "clipped_leads")},
+        flagged={flag: int((stored[flag] != "").sum()) for flag in FLAGS},
         request=request,
         digests={},
         fingerprint="",

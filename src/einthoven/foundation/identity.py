@@ -8,13 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 _BLOCK = 1 << 20
+_VALUES = 1 << 14
 
 
 def canonical_json(value: Any) -> str:
@@ -66,16 +67,30 @@ def sha256_npy(path: Path) -> str:
     return digest.hexdigest()
 
 
-def sha256_columns(columns: Mapping[str, list[Any]]) -> str:
-    """sha256 of a table given as column name -> plain values, in column order.
+def content_key_of_items(items: Iterable[Any]) -> str:
+    """`content_key` of the list of the items, which need never be held together."""
+    digest = hashlib.sha256(b"[")
+    for number, item in enumerate(items):
+        digest.update(("," if number else "").encode() + canonical_json(item).encode())
+    digest.update(b"]")
+    return digest.hexdigest()
+
+
+def sha256_columns(columns: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> str:
+    """sha256 of a table given as column name -> plain values (a list or a polars Series), or one such pair after the
+    other, in column order.
 
     Numbers that are not finite count as null, so that a table means the same whichever of the two a library stored.
     """
     digest = hashlib.sha256()
-    for name, values in columns.items():
-        clean = [None if isinstance(v, float) and not math.isfinite(v) else v for v in values]
-        digest.update(json.dumps([name, clean], separators=(",", ":"), allow_nan=False).encode())
-        digest.update(b"\n")
+    for name, values in columns.items() if isinstance(columns, Mapping) else columns:
+        digest.update(f"[{json.dumps(name)},[".encode())
+        for start in range(0, len(values), _VALUES):
+            part = values[start : start + _VALUES]
+            clean = [None if isinstance(v, float) and not math.isfinite(v) else v for v in part]
+            text = json.dumps(clean, separators=(",", ":"), allow_nan=False)
+            digest.update(("," if start else "").encode() + text[1:-1].encode())
+        digest.update(b"]]\n")
     return digest.hexdigest()
 
 

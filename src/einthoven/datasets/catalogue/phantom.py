@@ -14,20 +14,25 @@ _BLOCK = 128
 
 def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
     """Plant the population; the signals are made when they are read."""
+    import numpy as np
+    import polars as pl
+
+    from einthoven.datasets.columns import LabelColumns, RecordTable, SplitColumn
     from einthoven.datasets.phantom.generator import generate_phantom
 
     if source is not None:
         raise UsageError("The phantom is made, not read: leave --source out.")
     phantom = generate_phantom(records=options["records"], seed=options["seed"], rate=rate)
-    position = {plan.record_id: plan.index for plan in phantom.plans}
+    ids = pl.Series(phantom.record_ids)
+    every = np.arange(len(ids))
     held: dict[int, object] = {}
 
     def read(record: SourceRecord) -> Record:
-        index = position[record.record_id]
+        index = int(record.record_id.removeprefix("E"))
         block = index // _BLOCK
         if block not in held:
             held.clear()
-            held[block] = phantom.signals(block * _BLOCK, min((block + 1) * _BLOCK, len(position)))
+            held[block] = phantom.signals(block * _BLOCK, min((block + 1) * _BLOCK, len(ids)))
         signals = held[block]
         return Record(
             record_id=record.record_id,
@@ -38,30 +43,19 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
         )
 
     return Scan(
-        records=[
-            SourceRecord(
-                record_id=plan.record_id,
-                patient_id=plan.patient.patient_id,
-                metadata={"age": plan.patient.age, "sex": plan.patient.sex},
-            )
-            for plan in phantom.plans
-        ],
+        records=RecordTable(
+            ids, pl.Series(phantom.patient_ids), metadata=pl.DataFrame({"age": phantom.age, "sex": phantom.sex})
+        ),
         tasks={
-            task: TaskTable(
-                labels=labels,
-                positives={
-                    plan.record_id: frozenset(label for label, hit in zip(labels, row, strict=True) if hit)
-                    for plan, row in zip(phantom.plans, targets, strict=True)
-                },
-            )
+            task: TaskTable(labels, LabelColumns(ids, labels, every, targets))
             for task, (labels, targets) in phantom.tasks.items()
         },
-        splits={"patients": {plan.record_id: plan.patient.split for plan in phantom.plans}},
+        splits={"patients": SplitColumn.named(ids, phantom.split)},
         read=read,
         rate=rate,
         samples=phantom.samples,
         rules={"phantom": "2"},
-        concepts={"truth": {name: values.tolist() for name, values in phantom.truth.items()}},
+        concepts={"truth": phantom.truth},
         notes=("Synthetic ECGs: scores on them show that the machinery works, not how good a model is.",),
     )
 

@@ -11,7 +11,7 @@ from einthoven.foundation.errors import UsageError
 from einthoven.signals.leads import STANDARD_LEADS
 
 from .conditions import FORM
-from .population import RHYTHM, RecordPlan, plan_population
+from .population import RHYTHM, Population
 from .rendering import noisy_leads
 from .truth import UNITS, measure
 
@@ -25,13 +25,25 @@ class Phantom:
     Attributes:
         plans: what is planted in each record.
         seed, rate, seconds: of the generation; rate in Hz.
+        record_ids: names of the records; no two are the same.
+        patient_ids: whose record each is.
+        age: years, float64 (records,).
+        sex: F or M.
+        split: one of train, val and test (70 / 10 / 20); all records of a patient are in one.
+        tasks: task -> labels and uint8 targets (records, labels).
         truth: concept -> float64 (records,), NaN where undefined; units in `truth.UNITS`.
     """
 
-    plans: tuple[RecordPlan, ...]
+    plans: Population
     seed: int
     rate: float
     seconds: float
+    record_ids: np.ndarray
+    patient_ids: np.ndarray
+    age: np.ndarray
+    sex: np.ndarray
+    split: np.ndarray
+    tasks: Mapping[str, tuple[tuple[str, ...], np.ndarray]]
     truth: Mapping[str, np.ndarray]
 
     leads = STANDARD_LEADS
@@ -40,38 +52,6 @@ class Phantom:
     def samples(self) -> int:
         """Samples per lead."""
         return round(self.rate * self.seconds)
-
-    @property
-    def record_ids(self) -> tuple[str, ...]:
-        """Names of the records; no two are the same."""
-        return tuple(plan.record_id for plan in self.plans)
-
-    @property
-    def patient_ids(self) -> tuple[str, ...]:
-        """Whose record each is."""
-        return tuple(plan.patient.patient_id for plan in self.plans)
-
-    @property
-    def age(self) -> np.ndarray:
-        """Years, float64 (records,)."""
-        return np.array([plan.patient.age for plan in self.plans], dtype=np.float64)
-
-    @property
-    def sex(self) -> tuple[str, ...]:
-        """F or M."""
-        return tuple(plan.patient.sex for plan in self.plans)
-
-    @property
-    def split(self) -> tuple[str, ...]:
-        """One of train, val and test (70 / 10 / 20); all records of a patient are in one."""
-        return tuple(plan.patient.split for plan in self.plans)
-
-    @property
-    def tasks(self) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
-        """Task -> labels and uint8 targets (records, labels)."""
-        rhythm = np.array([[plan.rhythm == label for label in RHYTHM] for plan in self.plans], dtype=np.uint8)
-        form = np.array([[label in plan.form for label in FORM] for plan in self.plans], dtype=np.uint8)
-        return {"rhythm": (RHYTHM, rhythm), "form": (FORM, form)}
 
     def signals(self, start: int, stop: int) -> np.ndarray:
         """Records start to stop, float32 mV (records, 12, samples); the same whatever the other records are.
@@ -113,9 +93,32 @@ def generate_phantom(*, records: int = 2000, seed: int = 0, rate: float = 100.0,
         raise UsageError(f"rate: expected 50 to 2000 Hz, found {rate:g}.")
     if not 4 <= seconds <= 600:
         raise UsageError(f"seconds: expected 4 to 600, found {seconds:g}.")
-    plans = tuple(plan_population(records=records, seed=seed))
-    measured = [measure(plan, seed=seed, seconds=seconds) for plan in plans]
-    # Sines and exponentials differ in their last bits between processors; rounded, the truth is the same on all, and
-    # so is the cohort's fingerprint. Adding 0 makes -0 and 0 one value.
-    truth = {concept: np.round([row[concept] for row in measured], _DECIMALS) + 0.0 for concept in UNITS}
-    return Phantom(plans=plans, seed=seed, rate=float(rate), seconds=float(seconds), truth=truth)
+    plans = Population(records=records, seed=seed)
+    names = {name: np.empty(records, dtype="U10") for name in ("record_ids", "patient_ids", "sex", "split")}
+    age = np.empty(records)
+    rhythm = np.zeros((records, len(RHYTHM)), dtype=np.uint8)
+    form = np.zeros((records, len(FORM)), dtype=np.uint8)
+    truth = {concept: np.empty(records) for concept in UNITS}
+    for row, plan in enumerate(plans):
+        patient = plan.patient
+        for column, value in zip(
+            names.values(), (plan.record_id, patient.patient_id, patient.sex, patient.split), strict=True
+        ):
+            column[row] = value
+        age[row] = patient.age
+        rhythm[row] = [plan.rhythm == label for label in RHYTHM]
+        form[row] = [label in plan.form for label in FORM]
+        for concept, value in measure(plan, seed=seed, seconds=seconds).items():
+            # Sines and exponentials differ in their last bits between processors; rounded, the truth is the same on
+            # all, and so is the cohort's fingerprint. Adding 0 makes -0 and 0 one value.
+            truth[concept][row] = np.round(value, _DECIMALS) + 0.0
+    return Phantom(
+        plans=plans,
+        seed=seed,
+        rate=float(rate),
+        seconds=float(seconds),
+        **names,
+        age=age,
+        tasks={"rhythm": (RHYTHM, rhythm), "form": (FORM, form)},
+        truth=truth,
+    )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 
@@ -65,25 +67,56 @@ class RecordPlan:
     mains: float
 
 
-def plan_population(*, records: int, seed: int) -> list[RecordPlan]:
-    """The first `records` records of the population with a seed; a longer list begins with the shorter one."""
-    plans: list[RecordPlan] = []
-    patients = _patients(seed)
-    while len(plans) < records:
-        patient, count = next(patients)
-        plans += [_record(patient, len(plans) + offset, offset, seed) for offset in range(count)]
-    return plans[:records]
+class Population(Sequence[RecordPlan]):
+    """The first `records` records of the population with a seed; a longer one begins with the shorter one.
+
+    A plan is made when it is asked for. Only whose record each is, and which of that patient's, is held.
+    """
+
+    def __init__(self, *, records: int, seed: int) -> None:
+        self._seed = seed
+        self._patient = array("i")
+        self._visit = array("b")
+        number = 0
+        while len(self._patient) < records:
+            count = min(_records_of(_patient_stream(seed, number)), records - len(self._patient))
+            self._patient.extend([number] * count)
+            self._visit.extend(range(count))
+            number += 1
+        self._made: tuple[int, Patient | None] = (-1, None)
+
+    @overload
+    def __getitem__(self, index: int) -> RecordPlan: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[RecordPlan, ...]: ...
+    def __getitem__(self, index: int | slice) -> RecordPlan | tuple[RecordPlan, ...]:
+        if isinstance(index, slice):
+            return tuple(self[row] for row in range(*index.indices(len(self))))
+        row = range(len(self))[index]
+        return _record(self._patient_of(self._patient[row]), row, self._visit[row], self._seed)
+
+    def __len__(self) -> int:
+        return len(self._patient)
+
+    def _patient_of(self, number: int) -> Patient:
+        held, patient = self._made
+        if held != number or patient is None:  # a patient's records follow each other
+            rng = _patient_stream(self._seed, number)
+            _records_of(rng)
+            # A stream of its own, so that another split rule would leave the patients as they are.
+            place = np.random.default_rng(seed_for("split", self._seed, number)).random()
+            patient = _patient(f"P{number:05d}", "train" if place < 0.7 else "val" if place < 0.8 else "test", rng)
+            self._made = (number, patient)
+        return patient
 
 
-def _patients(seed: int) -> Iterator[tuple[Patient, int]]:
-    number = 0
-    while True:
-        rng = np.random.default_rng(seed_for("phantom-patient", seed, number))
-        # A stream of its own, so that another split rule would leave the patients as they are.
-        place = np.random.default_rng(seed_for("split", seed, number)).random()
-        count = 1 + int(rng.choice(_MOST_RECORDS, p=(0.72, 0.18, 0.07, 0.03)))
-        yield _patient(f"P{number:05d}", "train" if place < 0.7 else "val" if place < 0.8 else "test", rng), count
-        number += 1
+def _patient_stream(seed: int, number: int) -> np.random.Generator:
+    return np.random.default_rng(seed_for("phantom-patient", seed, number))
+
+
+def _records_of(rng: np.random.Generator) -> int:
+    """How many records a patient has: the first that is drawn from its stream."""
+    return 1 + int(rng.choice(_MOST_RECORDS, p=(0.72, 0.18, 0.07, 0.03)))
 
 
 def _patient(patient_id: str, split: str, rng: np.random.Generator) -> Patient:
