@@ -70,7 +70,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         (("run", "representatoins"), 2, "Did you mean 'representations'"),
         (("run", "demo", "--set", "bootstrap.drws=1"), 2, "unknown key 'bootstrap.drws'. Did you mean 'draws'?"),
         (("run", "demo"), 2, "Prepare one with `einthoven datasets prepare`"),
-        (("datasets", "show", "ptb"), 2, "Did you mean 'ptbxl'"),
+        (("datasets", "show", "ptb-xl"), 2, "Did you mean 'ptbxl'"),
         (("datasets", "prepare", "ptbxl"), 2, "--source"),
         (("datasets", "prepare", "ptbxl", "--source", "nowhere"), 2, "is not a folder"),
         (("datasets", "prepare", "phantom", "--option", "records"), 2, "expected KEY=INTEGER"),
@@ -90,7 +90,23 @@ def test_wrong_use_says_what_to_do_and_exits_with_its_code(tmp_path, arguments, 
 
 def test_listings_are_json_on_request(tmp_path) -> None:
     listing = json.loads(einthoven("datasets", "list", "--json", home=tmp_path).stdout)
-    assert [d["name"] for d in listing["datasets"]] == ["cinc2017", "cpsc2018", "csn", "georgia", "phantom", "ptbxl"]
+    names = [
+        "afdb",
+        "cinc2017",
+        "code15",
+        "cpsc2018",
+        "cpsc2021",
+        "csn",
+        "georgia",
+        "ltafdb",
+        "mitdb",
+        "phantom",
+        "ptb",
+        "ptbxl",
+        "sph",
+        "unified-af",
+    ]
+    assert [d["name"] for d in listing["datasets"]] == names
     assert listing["cohorts"] == []
     encoders = json.loads(einthoven("encoders", "list", "--json", home=tmp_path).stdout)
     assert [e["name"] for e in encoders] == ["age-sex", "random-resnet18", "rr-features"]

@@ -1,7 +1,7 @@
 """What every registered dataset promises; a new dataset is tested here without a line of code.
 
 A dataset that is read from files is read from the real ones; where there are none of it the test says so by being
-skipped, and on CI by failing.
+skipped, and on CI by failing. One of whose release no part can be had is read from files made in its layout.
 """
 
 from __future__ import annotations
@@ -18,23 +18,31 @@ from einthoven.datasets.source import open_source
 from einthoven.foundation.errors import UsageError
 from einthoven.signals.leads import STANDARD_LEADS, arrange_leads
 
+from .conftest import MADE
+
 _COLLECTED = {
     "cpsc2018": "cinc2021_tuijalei/CPSC_CPSC-Extra",
     "csn": "cinc2021_tuijalei/ChapmanShaoxing_Ningbo",
     "georgia": "cinc2021_tuijalei/G12EC",
+    "sph": "cinc2021_tuijalei/SPH",
 }
 
 every = pytest.mark.parametrize(
     "dataset",
-    # One that is made needs no files, so it is tested everywhere.
-    [pytest.param(d, id=d.name, marks=[pytest.mark.realdata] if d.card.needs_source else []) for d in DATASETS],
+    # One that is made, or whose files are, needs no real files, so it is tested everywhere.
+    [
+        pytest.param(d, id=d.name, marks=[pytest.mark.realdata] if d.card.needs_source and d.name not in MADE else [])
+        for d in DATASETS
+    ],
 )
 
 
 @pytest.fixture
-def folder(dataset: Dataset, request: pytest.FixtureRequest) -> Path | None:
+def folder(dataset: Dataset, request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
     if not dataset.card.needs_source:
         return None
+    if dataset.name in MADE:
+        return MADE[dataset.name](tmp_path / "made")
     # Below the folder of real ECGs, a dataset's files lie under its name, but for those of one collection.
     return request.getfixturevalue("real_data") / _COLLECTED.get(dataset.name, dataset.name)
 

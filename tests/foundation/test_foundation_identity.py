@@ -13,7 +13,6 @@ from einthoven.foundation.identity import (
     canonical_json,
     content_key,
     sha256_array,
-    content_key_of_items,
     sha256_columns,
     sha256_file,
     sha256_npy,

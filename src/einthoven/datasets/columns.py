@@ -227,6 +227,12 @@ class SplitColumn(_ByRecord, Mapping[str, str]):
             codes[names == name] = code
         return cls(ids, codes)
 
+    @classmethod
+    def by_patient(cls, records: RecordTable, split_of: Mapping[str, str]) -> SplitColumn:
+        """The column of a rule that names a split for each patient; those it does not name are in none."""
+        found = records.patient_id.replace_strict(dict(split_of), default="", return_dtype=pl.String)
+        return cls.named(records.record_id, found.to_numpy())
+
     def names(self) -> np.ndarray:
         """The split of each record, text (records,); "" for none."""
         return np.array([*SPLITS, ""])[self.codes]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -92,9 +93,19 @@ def grouped_folds(patient_ids: Mapping[str, str], *, folds: int, seed: int = 0) 
     Raises:
         UsageError: a number of folds that cannot be.
     """
-    counts: dict[str, int] = {}
-    for patient in patient_ids.values():
-        counts[patient] = counts.get(patient, 0) + 1
+    of_patients = patient_folds(Counter(patient_ids.values()), folds=folds, seed=seed)
+    return [{record: fold[patient] for record, patient in patient_ids.items()} for fold in of_patients]
+
+
+def patient_folds(counts: Mapping[str, int], *, folds: int, seed: int = 0) -> list[dict[str, str]]:
+    """The splits of `grouped_folds` by patient: patient id -> split, for each fold.
+
+    Args:
+        counts: patient id -> number of records.
+
+    Raises:
+        UsageError: a number of folds that cannot be.
+    """
     if not 3 <= folds <= len(counts):
         raise UsageError(f"folds: expected 3 to {len(counts)} (the number of patients), found {folds}.")
     patients = sorted(counts)
@@ -109,4 +120,4 @@ def grouped_folds(patient_ids: Mapping[str, str], *, folds: int, seed: int = 0) 
     def part(fold: int, test: int) -> str:
         return "test" if fold == test else "val" if fold == (test + 1) % folds else "train"
 
-    return [{record: part(fold_of[patient], test) for record, patient in patient_ids.items()} for test in range(folds)]
+    return [{patient: part(fold, test) for patient, fold in fold_of.items()} for test in range(folds)]

@@ -71,8 +71,8 @@ def read_wfdb(
     header = header or read_header(stem, where=where)
     if not header.signals or not header.samples:
         raise DataError(f"The header of {where} describes no signals, or none with samples.")
-    digital = _digital(stem, header, where)
-    _check_sums(digital, header, where)
+    digital = digital_samples(stem, header, where)
+    check_sums(digital.sum(axis=1, dtype=np.int64), header, where)
     try:
         names = tuple(leads) if leads is not None else canonical_leads(signal.name for signal in header.signals)
     except ValueError as error:
@@ -80,7 +80,7 @@ def read_wfdb(
         raise
     if len(names) != len(header.signals):
         raise DataError(f"{where} has {len(header.signals)} signals; {len(names)} were expected ({', '.join(names)}).")
-    signal = _millivolts(digital, header, where)
+    signal = millivolts(digital, header, where)
     return Record(record_id=record_id, patient_id=patient_id, signal=signal, leads=names, rate=header.rate)
 
 
@@ -89,20 +89,24 @@ def _content(file: Path, where: str) -> bytes:
         content = file.read_bytes()
     except FileNotFoundError:
         raise DataError(f"{where} has no file {file.name}.") from None
-    _refuse_pointer(content, file, where)
+    _refuse_pointer(content, file, where, len(content))
     return content
 
 
-def _refuse_pointer(content: bytes, file: Path, where: str) -> None:
+def _refuse_pointer(content: bytes, file: Path, where: str, size: int) -> None:
     if content.startswith(_LFS):
         raise DataError(
-            f"{file.name} of {where} is a git-lfs pointer ({len(content)} bytes of text), not the file itself. "
+            f"{file.name} of {where} is a git-lfs pointer ({size} bytes of text), not the file itself. "
             "Run `git lfs pull` in the folder it was cloned to, or download the file from its source."
         )
 
 
-def _digital(stem: Path, header: Header, where: str) -> np.ndarray:
-    """Samples as they are stored, integers (signals, samples)."""
+def digital_samples(stem: Path, header: Header, where: str) -> np.ndarray:
+    """All samples of a record as they are stored, integers (signals, samples); checksums are not looked at.
+
+    Raises:
+        DataError: a file is missing, is a git-lfs pointer, has another size than its header says, or cannot be decoded.
+    """
     first = header.signals[0]
     plain = all(
         (s.file, s.format, s.frame, s.skew, s.offset) == (first.file, "16", 1, 0, first.offset) for s in header.signals
@@ -127,7 +131,7 @@ def _decoded_by_wfdb(stem: Path, header: Header, where: str) -> np.ndarray:
     import wfdb
     from wfdb.io._header import HeaderSyntaxError
 
-    _check_signal_files(stem, header, where)
+    check_signal_files(stem, header, where)
     try:
         record: Any = wfdb.rdrecord(str(stem), physical=False)
     except (HeaderSyntaxError, ValueError, IndexError, TypeError, KeyError, OSError) as error:
@@ -135,19 +139,33 @@ def _decoded_by_wfdb(stem: Path, header: Header, where: str) -> np.ndarray:
     return np.asarray(record.d_signal).T
 
 
-def _check_signal_files(stem: Path, header: Header, where: str) -> None:
+def check_signal_files(stem: Path, header: Header, where: str) -> None:
+    """Refuse signal files that are missing, git-lfs pointers, or shorter than the header says.
+
+    Raises:
+        DataError: the first that is.
+    """
     # A success of wfdb would not do: it pads some files that are too short.
     for name in dict.fromkeys(signal.file for signal in header.signals):
         file = stem.parent / name
-        content = _content(file, where)
+        size = _size(file, where)
         signals = [signal for signal in header.signals if signal.file == name]
         fmt = signals[0].format
         if fmt not in _BYTES_FOR_TWO:
             continue
         frames = sum(signal.frame for signal in signals) * header.samples
         expected = (frames * _BYTES_FOR_TWO[fmt] + 1) // 2 + signals[0].offset
-        if len(content) < expected:
-            raise _truncated(file, header, len(signals), fmt, expected, len(content), where)
+        if size < expected:
+            raise _truncated(file, header, len(signals), fmt, expected, size, where)
+
+
+def _size(file: Path, where: str) -> int:
+    try:
+        with file.open("rb") as stream:
+            _refuse_pointer(stream.read(len(_LFS)), file, where, size := file.stat().st_size)
+    except FileNotFoundError:
+        raise DataError(f"{where} has no file {file.name}.") from None
+    return size
 
 
 def _truncated(file: Path, header: Header, signals: int, fmt: str, expected: int, found: int, where: str) -> DataError:
@@ -157,13 +175,17 @@ def _truncated(file: Path, header: Header, signals: int, fmt: str, expected: int
     )
 
 
-def _check_sums(digital: np.ndarray, header: Header, where: str) -> None:
+def check_sums(sums: np.ndarray, header: Header, where: str) -> None:
+    """Compare the sum of each signal's samples, int64 (signals,), with the header's checksums.
+
+    Raises:
+        DataError: one differs.
+    """
     if not any(signal.checksum for signal in header.signals):
         return  # none is stated; CinC 2017 writes 0 for every record
-    sums = digital.sum(axis=1, dtype=np.int64) % 65536
     wrong = [
         f"{signal.name} (header {signal.checksum % 65536}, samples {found})"
-        for signal, found in zip(header.signals, sums.tolist(), strict=True)
+        for signal, found in zip(header.signals, (sums % 65536).tolist(), strict=True)
         if signal.checksum is not None and signal.checksum % 65536 != found
     ]
     if wrong:
@@ -173,13 +195,18 @@ def _check_sums(digital: np.ndarray, header: Header, where: str) -> None:
         )
 
 
-def _millivolts(digital: np.ndarray, header: Header, where: str) -> np.ndarray:
+def millivolts(digital: np.ndarray, header: Header, where: str) -> np.ndarray:
+    """Samples as they are stored, integers (signals, samples), as float32 mV; invalid samples are NaN.
+
+    Raises:
+        DataError: a unit nobody knows.
+    """
     gains = np.array([signal.gain for signal in header.signals])
     baselines = np.array([signal.baseline for signal in header.signals], dtype=np.float64)
     physical = (digital - baselines[:, None]) / gains[:, None]
     for row, signal in enumerate(header.signals):
         mark = _INVALID.get(signal.format)
-        if mark is not None and digital[row].min() == mark:  # the mark is the smallest value of its format
+        if mark is not None and digital[row].min(initial=0) == mark:  # the mark is the smallest value of its format
             physical[row, digital[row] == mark] = np.nan
     if all(signal.unit == "mV" for signal in header.signals):
         return physical.astype(np.float32)

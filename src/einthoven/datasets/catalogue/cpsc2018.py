@@ -1,19 +1,24 @@
-"""CPSC2018: 6,877 12-lead ECGs of 6 to 144 s at 500 Hz, 9 labels, as the PhysioNet challenges release it.
+"""CPSC2018: 6,877 12-lead ECGs of 6 to 144 s at 500 Hz, 9 labels.
 
-Label rule: the SNOMED codes of the `Dx` comment. Length rule (ecg-fix, Berger et al. 2026): records shorter than 10 s
-are left out, longer ones cut to their middle 10 s, which leaves 6,867.
+Two releases are read, with the same records, labels and splits: that of the PhysioNet challenges (headers with SNOMED
+codes), and that of the challenge of 2018 itself (MATLAB structs and REFERENCE.csv).
+
+Label rule: the SNOMED codes of the `Dx` comment, or every label of the reference, which are the same. Length rule
+(ecg-fix, Berger et al. 2026): records shorter than 10 s are left out, longer ones cut to their middle 10 s, which
+leaves 6,867.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, TaskCard, TaskTable
+from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
 
 if TYPE_CHECKING:
     from einthoven.datasets.challenge import ChallengeRecord
+    from einthoven.datasets.cpsc2018_native import NativeRecord
 
 _SAMPLES = 5000
 LABEL_OF_CODE = {
@@ -27,14 +32,22 @@ LABEL_OF_CODE = {
     "429622005": "STD",
     "164931005": "STE",
 }
+# Label of REFERENCE.csv -> SNOMED code.
+_NATIVE_LABELS = {
+    "1": "NSR", "2": "AF", "3": "IAVB", "4": "LBBB", "5": "RBBB", "6": "PAC", "7": "PVC", "8": "STD", "9": "STE",
+}  # fmt: skip
+SNOMED_OF_NATIVE = {
+    number: code for number, label in _NATIVE_LABELS.items() for code, name in LABEL_OF_CODE.items() if name == label
+}
 
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
-    """Read all headers; no sample is touched."""
-    from einthoven.datasets.challenge import centre_crop, labels_of, read_challenge_folder, reader, source_records
+    """Read all headers, or of the release without them all files, since only they say how long a record is."""
+    from einthoven.datasets.challenge import labels_of
+    from einthoven.datasets.cpsc2018_native import is_native
     from einthoven.datasets.splitting import hash_split, stratified_random
 
-    found = read_challenge_folder(source, names=r"A\d{4}", dataset="cpsc2018")
+    found, read, source_files = _native(source) if is_native(source) else _challenge(source)
     kept = [record for record in found if _is_kept(record)]
     table = TaskTable(
         labels=tuple(sorted(LABEL_OF_CODE.values())),
@@ -42,28 +55,51 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     )
 
     return Scan(
-        records=source_records(found, keep=_is_kept, reason="shorter than 10 s"),
+        records=[record.source_record(left_out="" if _is_kept(record) else "shorter than 10 s") for record in found],
         tasks={"rhythm-form": table},
         splits={
             "ecgfix": stratified_random(table, seed=42),
             "hash": hash_split({r.name: r.name for r in kept}, salt="einthoven", train=0.7, val=0.1),
         },
-        read=reader(source, found, change=centre_crop(_SAMPLES)),
+        read=read,
         rate=rate,
         samples=_SAMPLES,
+        source_files=source_files,
         rules={"cpsc2018-labels": "1: SNOMED codes", "cpsc2018-length": "1: middle 10 s, shorter left out"},
     )
 
 
-def _is_kept(record: ChallengeRecord) -> bool:
-    return record.header.samples >= _SAMPLES
+_Layout = tuple["Sequence[ChallengeRecord | NativeRecord]", Callable[[SourceRecord], Record], tuple[str, ...]]
+
+
+def _challenge(source: Path) -> _Layout:
+    from einthoven.datasets.challenge import centre_crop, read_challenge_folder, reader
+
+    found = read_challenge_folder(source, names=r"A\d{4}", dataset="cpsc2018")
+    return found, reader(source, found, change=centre_crop(_SAMPLES)), ()
+
+
+def _native(source: Path) -> _Layout:
+    from einthoven.datasets.challenge import centre_crop
+    from einthoven.datasets.cpsc2018_native import read_native_folder, reader, reference_file
+
+    found = read_native_folder(source, snomed_of=SNOMED_OF_NATIVE)
+    return found, reader(source, found, change=centre_crop(_SAMPLES)), (reference_file(source),)
+
+
+def _is_kept(record: ChallengeRecord | NativeRecord) -> bool:
+    from einthoven.datasets.challenge import ChallengeRecord
+
+    samples = record.header.samples if isinstance(record, ChallengeRecord) else record.samples
+    # A record whose file is missing has no length yet; it is counted among the missing ones.
+    return samples is None or samples >= _SAMPLES
 
 
 DATASET = Dataset(
     card=DatasetCard(
         name="cpsc2018",
         title="CPSC 2018",
-        version="PhysioNet/CinC challenge 2020, 1.0.2",
+        version="PhysioNet/CinC challenge 2020, 1.0.2; or CPSC 2018, training set",
         summary="6,877 12-lead ECGs of 6 to 144 s from 11 hospitals, 9 rhythm and form labels.",
         licence="CC BY 4.0",
         access="open",

@@ -1,0 +1,60 @@
+"""Windows of long recordings: cut without overlap, labelled by most of their samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from einthoven.datasets.windows import NO_RHYTHM, Marked, cut, majority, read_marks
+from einthoven.foundation.errors import DataError
+
+
+def by_counting(starts: list[int], codes: list[int], samples: int, length: int) -> list[int]:
+    """The same by writing down the rhythm of each sample."""
+    of_sample = np.full(samples, NO_RHYTHM)
+    for start, code in zip(starts, codes, strict=True):
+        of_sample[start:] = code
+    found = []
+    for window in range(samples // length):
+        part = of_sample[window * length : (window + 1) * length]
+        counts = [int((part == code).sum()) for code in range(max(codes, default=0) + 1)]
+        found.append(int(np.argmax(counts)) if max(counts) else NO_RHYTHM)
+    return found
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3)), max_size=12),
+    st.integers(1, 380),
+    st.integers(1, 50),
+)
+def test_most_samples_decide(marks: list[tuple[int, int]], samples: int, length: int) -> None:
+    marks = sorted(marks, key=lambda mark: mark[0])
+    starts, codes = [at for at, _ in marks], [code for _, code in marks]
+    found = majority(np.array(starts, dtype=np.int64), np.array(codes, dtype=np.int64), samples=samples, length=length)
+    assert found.tolist() == by_counting(starts, codes, samples, length)
+
+
+def test_of_equally_long_rhythms_the_one_that_was_declared_first_wins() -> None:
+    found = majority(np.array([0, 5]), np.array([1, 0]), samples=10, length=10)
+    assert found.tolist() == [0]
+
+
+def test_windows_say_whose_they_are_and_where_they_begin() -> None:
+    first = Marked("a", "p", ("a.hea",), 25, np.array([0, 12]), ("N", "AFIB"), {"age": 50.0})
+    absent = Marked("b", "q", ("b.hea",), None)
+    refused = Marked("c", "q", ("c.hea",), None, left_out="no lead MLII")
+    windows = cut([first, absent, refused], length=10, declared=("AFIB", "N"))
+    assert [record.record_id for record in windows.records] == ["a-00000", "a-00001", "b", "c"]
+    assert [record.patient_id for record in windows.records] == ["p", "p", "q", "q"]
+    assert [record.left_out for record in windows.records] == ["", "", "", "no lead MLII"]
+    assert [record.metadata["age"] for record in windows.records] == [50.0, 50.0, None, None]
+    assert windows.start.tolist() == [0, 10, -1, -1]
+    assert windows.names == ("AFIB", "N")
+    assert windows.rhythm.tolist() == [1, 0, NO_RHYTHM, NO_RHYTHM]
+
+
+def test_a_missing_or_damaged_annotation_file_is_named(tmp_path) -> None:
+    with pytest.raises(DataError, match=r"record x has no annotation file x\.atr"):
+        read_marks(tmp_path / "x", where="record x")
