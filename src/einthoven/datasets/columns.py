@@ -61,7 +61,7 @@ class RecordTable(Sequence[SourceRecord]):
         if isinstance(records, cls):
             return records
         known = {"age": pl.Float64, "sex": pl.String}
-        rows = [{**dict.fromkeys(known), **record.metadata} for record in records]
+        rows = [{"age": None, "sex": None, **record.metadata} for record in records]
         try:
             metadata = pl.DataFrame(rows, schema_overrides=known, infer_schema_length=None)
         except (pl.exceptions.PolarsError, TypeError) as error:
@@ -69,7 +69,7 @@ class RecordTable(Sequence[SourceRecord]):
         return cls(
             pl.Series([record.record_id for record in records], dtype=pl.String),
             pl.Series([record.patient_id for record in records], dtype=pl.String),
-            files=pl.Series([list(record.files) for record in records], dtype=pl.List(pl.String)),
+            files=_lists([record.files for record in records]),
             metadata=metadata,
             left_out=pl.Series([record.left_out for record in records], dtype=pl.String),
         )
@@ -121,6 +121,16 @@ class RecordTable(Sequence[SourceRecord]):
         return self.frame.equals(other.frame) and self.metadata.equals(other.metadata)
 
     __hash__ = None  # type: ignore[assignment]  # compared by its content
+
+
+def _lists(texts: Sequence[Sequence[str]]) -> pl.Series:
+    """A column of lists of text."""
+    counts = {len(part) for part in texts}
+    if len(counts) == 1 and (count := counts.pop()):
+        # The same as below, which takes ten times as long.
+        flat = pl.Series([text for part in texts for text in part], dtype=pl.String)
+        return flat.reshape((len(texts), count)).arr.to_list()
+    return pl.Series([list(part) for part in texts], dtype=pl.List(pl.String))
 
 
 def _records(frame: pl.DataFrame, metadata: pl.DataFrame) -> Iterator[SourceRecord]:

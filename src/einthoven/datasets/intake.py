@@ -105,9 +105,10 @@ def _take_in_alike(signals: np.ndarray, leads: tuple[str, ...], intake: Intake) 
     except DataError as error:
         # Of the leads' names, and so of every record of the block; each gets its own, which is noted upon later.
         return [found if found is not None else type(error)(str(error)) for found in errors]
-    scaled = np.rint(arranged.astype(np.float64) * intake.gain)
-    fits = np.abs(scaled).max(axis=(1, 2)) <= _LARGEST
-    stored = np.clip(scaled, -_LARGEST, _LARGEST).astype("<i2")
+    scaled = np.multiply(arranged, intake.gain, dtype=np.float64)
+    np.rint(scaled, out=scaled)
+    fits = (scaled.max(axis=(1, 2)) <= _LARGEST) & (scaled.min(axis=(1, 2)) >= -_LARGEST)
+    stored = (scaled if fits.all() else np.clip(scaled, -_LARGEST, _LARGEST)).astype("<i2")
     for row in np.flatnonzero(finite & ~(fits & _clearly_plausible(stored, intake))):
         errors[row] = _implausible(arranged[row], scaled[row], intake)
     _check_limbs(clean, leads, errors)

@@ -18,6 +18,7 @@ from einthoven.signals.leads import canonical_leads
 from einthoven.signals.units import to_millivolts
 
 from .dataset import Record
+from .file_content import read_content
 from .wfdb_header import Header, parse_header
 
 _LFS = b"version https://git-lfs.github.com/spec/"
@@ -86,7 +87,7 @@ def read_wfdb(
 
 def _content(file: Path, where: str) -> bytes:
     try:
-        content = file.read_bytes()
+        content = read_content(file)
     except FileNotFoundError:
         raise DataError(f"{where} has no file {file.name}.") from None
     _refuse_pointer(content, file, where, len(content))
@@ -108,10 +109,8 @@ def digital_samples(stem: Path, header: Header, where: str) -> np.ndarray:
         DataError: a file is missing, is a git-lfs pointer, has another size than its header says, or cannot be decoded.
     """
     first = header.signals[0]
-    plain = all(
-        (s.file, s.format, s.frame, s.skew, s.offset) == (first.file, "16", 1, 0, first.offset) for s in header.signals
-    )
-    if not plain:
+    files, formats, frames, skews, offsets, *_ = (set(column) for column in zip(*header.signals, strict=True))
+    if not (formats == {"16"} and frames == {1} and skews == {0} and len(files) == len(offsets) == 1):
         return _decoded_by_wfdb(stem, header, where)
     file = stem.parent / first.file
     content = _content(file, where)
@@ -201,15 +200,23 @@ def millivolts(digital: np.ndarray, header: Header, where: str) -> np.ndarray:
     Raises:
         DataError: a unit nobody knows.
     """
-    gains = np.array([signal.gain for signal in header.signals])
-    baselines = np.array([signal.baseline for signal in header.signals], dtype=np.float64)
-    physical = (digital - baselines[:, None]) / gains[:, None]
-    for row, signal in enumerate(header.signals):
-        mark = _INVALID.get(signal.format)
-        if mark is not None and digital[row].min(initial=0) == mark:  # the mark is the smallest value of its format
+    _, formats, _, _, _, gain, baseline, units, *_ = zip(*header.signals, strict=True)
+    gains, baselines = np.array(gain), np.array(baseline, dtype=np.float64)
+    physical: np.ndarray
+    if digital.dtype == np.int16 and not baselines.any() and all(g == int(g) and 0 < abs(g) < 2**24 for g in gain):
+        # In float32 at once: both are exact in it, and a quotient of such small numbers is rounded to the same float32
+        # whether or not it is rounded to float64 first, since it is never that close to the middle of two.
+        physical = np.divide(digital, gains[:, None], dtype=np.float32)
+    else:
+        physical = digital - baselines[:, None]
+        physical /= gains[:, None]
+    lowest = digital.min(axis=1, initial=0).tolist()
+    for row, (low, kind) in enumerate(zip(lowest, formats, strict=True)):
+        # The mark is the smallest value of its format.
+        if low < 0 and low == (mark := _INVALID.get(kind)):
             physical[row, digital[row] == mark] = np.nan
-    if all(signal.unit == "mV" for signal in header.signals):
-        return physical.astype(np.float32)
+    if set(units) == {"mV"}:
+        return physical.astype(np.float32, copy=False)
     millivolts = np.empty(physical.shape, dtype=np.float32)
     for unit in dict.fromkeys(signal.unit for signal in header.signals):
         rows = [index for index, signal in enumerate(header.signals) if signal.unit == unit]

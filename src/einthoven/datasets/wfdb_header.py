@@ -6,6 +6,7 @@ headers that write the date before the time, as some released ones do.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,8 +84,9 @@ def parse_header(text: str, *, where: str) -> Header:
     Raises:
         DataError: it is no header of a single-segment record; the message names the line.
     """
-    comments = tuple(line.strip()[1:].strip() for line in text.splitlines() if line.strip().startswith("#"))
-    lines = [line.split() for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
+    stripped = [line.strip() for line in text.splitlines()]
+    comments = tuple(line[1:].strip() for line in stripped if line.startswith("#"))
+    lines = [line.split() for line in stripped if line and not line.startswith("#")]
     if not lines or len(lines[0]) < 2:
         raise DataError(f"The header of {where} has no record line such as `name 12 500 5000`.")
     record = lines[0]
@@ -124,6 +126,19 @@ def _rate(text: str, where: str) -> float:
 
 
 def _signal(fields: list[str], where: str) -> SignalLine:
+    if len(fields) == 9:
+        # All fields and a name of one word, as nearly every line is: the same without looking at each for an error.
+        kind, calibration = _format(fields[1]), _calibration(fields[2])
+        if kind and calibration and "/" not in fields[0] and "\\" not in fields[0]:
+            gain, baseline, unit = calibration
+            with contextlib.suppress(ValueError):
+                zero = int(fields[4])
+                offset = zero if baseline is None else baseline
+                return SignalLine(fields[0], *kind, gain, offset, unit, int(fields[6]), fields[8])
+    return _any_signal(fields, where)
+
+
+def _any_signal(fields: list[str], where: str) -> SignalLine:
     line = " ".join(fields)
     kind = _format(fields[1]) if len(fields) > 1 else None
     if kind is None:

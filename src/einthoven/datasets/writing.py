@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +16,6 @@ import numpy as np
 import polars as pl
 
 from einthoven.foundation.errors import DataError
-from einthoven.foundation.identity import sha256_file
 from einthoven.foundation.publishing import write_json
 from einthoven.signals.leads import STANDARD_LEADS
 from einthoven.version import VERSION
@@ -25,6 +24,7 @@ from .cohort import MANIFEST, RECORDS, SIGNALS, digests_of, fingerprint_of
 from .columns import label_columns, record_table, split_column
 from .coverage import task_coverage
 from .dataset import Record, Scan, SourceRecord
+from .file_content import digested, lending
 from .intake import FLAGS, Intake, Taken, take_in
 from .manifest import Excluded, Manifest
 from .signal_file import SignalWriter
@@ -35,9 +35,10 @@ Progress = Callable[[int, int], None]
 _LARGEST_BLOCK = 64
 _VALUES_A_BLOCK = 4_000_000
 _UNKNOWN_SAMPLES = 20_000
-_FETCHING_THREADS = 8
+_READING_THREADS = 8
 _BLOCKS_AHEAD = 3
-_REMEMBERED_FILES = 1024
+_TIMED = 64
+_SLOW_SECONDS = 1e-3
 _ROWS_A_TABLE = 8192
 
 
@@ -67,8 +68,8 @@ def write_cohort(
     kept = array("q")
     lengths = array("q")
     flags: dict[str, list[str]] = {flag: [] for flag in FLAGS}
-    with ThreadPoolExecutor(_FETCHING_THREADS) as pool, SignalWriter(work / SIGNALS, intake) as signals:
-        files = _Fetched(source, pool)
+    with ThreadPoolExecutor(_READING_THREADS) as pool, SignalWriter(work / SIGNALS, intake) as signals:
+        files = _SourceFiles(source, pool)
         for done, (index, outcome) in enumerate(_taken(source, intake, files)):
             if progress:
                 progress(done + 1, len(present))
@@ -129,31 +130,46 @@ class _Excluded:
         )
 
 
-class _Fetched:
-    """Source files as they are read ahead: the system then has them in its memory, and their digests are taken.
+_Read = Mapping[str, tuple[int, str, bytes | None]]  # file -> size, sha256, and its bytes if they are held
 
-    Threads hide the latency of a slow disk or network, and digests need no Python; decoding and checking would only
-    wait for each other in threads. A file is fetched once, however many records are cut from it.
+
+class _SourceFiles:
+    """Source files, each read and digested once, however many records are cut from it; by the files of a record.
+
+    Where a file takes long, as on a slow disk or a network, threads read ahead. Where it does not, they would cost more
+    than they hide, since each of their calls of the system has to wait for Python twice.
     """
 
     def __init__(self, source: Source, pool: ThreadPoolExecutor) -> None:
         self._source = source
         self._pool = pool
-        # Records of one file follow each other; a file that comes again later is fetched again and named once.
-        self._fetch = lru_cache(_REMEMBERED_FILES)(self._submit)
+        self._ahead: dict[tuple[str, ...], Future[_Read]] = {}
+        self._seconds: deque[float] = deque(maxlen=_TIMED)
+        self._last: tuple[tuple[str, ...], _Read] = ((), {})
+        self._noted: tuple[str, ...] = ()
         self._rows: list[tuple[str, int, str]] = []
         self._tables: list[pl.DataFrame] = []
         self.note(source.scan.source_files)
 
-    def fetch(self, files: Sequence[str]) -> None:
-        """Begin to read files, and go on without waiting."""
-        for file in files:
-            self._fetch(file)
+    def fetch(self, files: tuple[str, ...]) -> None:
+        """Begin to read files if that is worth it, and go on without waiting."""
+        slow = len(self._seconds) == _TIMED and sum(self._seconds) > _TIMED * _SLOW_SECONDS
+        if slow and files != self._last[0] and files not in self._ahead:
+            self._ahead[files] = self._pool.submit(self._read, files)
 
-    def note(self, files: Sequence[str]) -> None:
-        """Wait for files of a record that is kept, and take down their digests."""
-        for file in files:
-            self._rows.append(self._fetch(file).result())
+    def content(self, files: tuple[str, ...]) -> dict[str, bytes]:
+        """Path -> bytes of those files that are held."""
+        try:
+            read = self._of(files)
+        except OSError:
+            return {}  # what cannot be read is said when it is decoded
+        return {str(self._source.path(file)): content for file, (_, _, content) in read.items() if content is not None}
+
+    def note(self, files: tuple[str, ...]) -> None:
+        """Take down the digests of the files of a record that is kept."""
+        if files != self._noted:
+            self._rows += [(file, size, sha256) for file, (size, sha256, _) in self._of(files).items()]
+            self._noted = files
         if len(self._rows) >= _ROWS_A_TABLE:
             self._pack()
 
@@ -162,12 +178,17 @@ class _Fetched:
         self._pack()
         return pl.concat(self._tables).unique("file", keep="first", maintain_order=True)
 
-    def _submit(self, file: str) -> Future[tuple[str, int, str]]:
-        return self._pool.submit(self._digest, file)
+    def _of(self, files: tuple[str, ...]) -> _Read:
+        if files != self._last[0]:
+            future = self._ahead.pop(files, None)
+            self._last = (files, future.result() if future is not None else self._read(files))
+        return self._last[1]
 
-    def _digest(self, file: str) -> tuple[str, int, str]:
-        path = self._source.path(file)
-        return file, path.stat().st_size, sha256_file(path)
+    def _read(self, files: tuple[str, ...]) -> _Read:
+        started = time.perf_counter()
+        found = {file: digested(self._source.path(file)) for file in files}
+        self._seconds.append(time.perf_counter() - started)
+        return found
 
     def _pack(self) -> None:
         schema = {"file": pl.String, "bytes": pl.Int64, "sha256": pl.String}
@@ -175,11 +196,12 @@ class _Fetched:
         self._rows = []
 
 
-def _taken(source: Source, intake: Intake, files: _Fetched) -> Iterator[tuple[int, Taken | DataError]]:
+def _taken(source: Source, intake: Intake, files: _SourceFiles) -> Iterator[tuple[int, Taken | DataError]]:
     """Every present record in order: its position, and what is stored of it or why it is not.
 
-    Blocks go through three steps that overlap: files are fetched, records are decoded, and what was decoded is taken
-    in by a thread of its own, which is arithmetic on large arrays and so leaves Python to the decoding.
+    Blocks go through steps that overlap: files are read ahead where that takes long, records are decoded, and what
+    was decoded is taken in by a thread of its own, which is arithmetic on large arrays and so leaves Python to the
+    decoding.
     """
     size = _block_size(intake)
     fetching: deque[tuple[np.ndarray, list[SourceRecord]]] = deque()
@@ -233,7 +255,7 @@ def _decode(
     intake: Intake,
     block: np.ndarray,
     records: Sequence[SourceRecord],
-    files: _Fetched,
+    files: _SourceFiles,
     pool: ThreadPoolExecutor,
 ) -> _TakingIn:
     bad: dict[int, DataError] = {}
@@ -241,7 +263,8 @@ def _decode(
     rows = block.tolist()
     for index, record in zip(rows, records, strict=True):
         try:
-            read[index] = source.scan.read(record)
+            with lending(files.content(record.files)):
+                read[index] = source.scan.read(record)
         except DataError as error:
             bad[index] = error
         else:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +71,11 @@ def sha256_npy(path: Path) -> str:
 def content_key_of_items(items: Iterable[Any]) -> str:
     """`content_key` of the list of the items, which need never be held together."""
     digest = hashlib.sha256(b"[")
-    for number, item in enumerate(items):
-        digest.update(("," if number else "").encode() + canonical_json(item).encode())
+    left = iter(items)
+    between = ""
+    while part := list(islice(left, _VALUES)):
+        digest.update((between + canonical_json(part)[1:-1]).encode())
+        between = ","
     digest.update(b"]")
     return digest.hexdigest()
 
@@ -87,8 +91,10 @@ def sha256_columns(columns: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> st
         digest.update(f"[{json.dumps(name)},[".encode())
         for start in range(0, len(values), _VALUES):
             part = values[start : start + _VALUES]
-            clean = [None if isinstance(v, float) and not math.isfinite(v) else v for v in part]
-            text = json.dumps(clean, separators=(",", ":"), allow_nan=False)
+            part = part if isinstance(part, list) else part.to_list()
+            if float in set(map(type, part)):
+                part = [None if isinstance(v, float) and not math.isfinite(v) else v for v in part]
+            text = json.dumps(part, separators=(",", ":"), allow_nan=False)
             digest.update(("," if start else "").encode() + text[1:-1].encode())
         digest.update(b"]]\n")
     return digest.hexdigest()

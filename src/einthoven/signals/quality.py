@@ -103,8 +103,11 @@ def quality_flags(signal: np.ndarray, rate: float, *, shortest_seconds: float = 
     finite = np.isfinite(values)
     non_finite = np.asarray(~finite.all(axis=-1))
     some = np.asarray(finite.any(axis=-1))
-    lowest = np.where(some, np.min(values, axis=-1, initial=np.inf, where=finite), 0)
-    highest = np.where(some, np.max(values, axis=-1, initial=-np.inf, where=finite), 0)
+    if non_finite.any():
+        lowest = np.where(some, np.min(values, axis=-1, initial=np.inf, where=finite), 0)
+        highest = np.where(some, np.max(values, axis=-1, initial=-np.inf, where=finite), 0)
+    else:  # many times faster, and nearly every record is whole
+        lowest, highest = values.min(axis=-1), values.max(axis=-1)
     samples = values.shape[-1]
     # Two samples that are NaN are not equal, so a gap breaks a run by itself.
     held = _runs_at_least(values[..., 1:] == values[..., :-1], max(_FLAT_SHARE * samples - 1, 1)) & (samples > 1)

@@ -1,0 +1,141 @@
+"""What a scan says as columns is what it says as lists and dictionaries."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from einthoven.datasets.checking import check_scan
+from einthoven.datasets.columns import LabelColumns, RecordTable, SplitColumn, columnar, label_columns
+from einthoven.datasets.dataset import SPLITS, Scan, SourceRecord, TaskTable
+from einthoven.foundation.errors import DataError
+
+LABELS = ("A", "B", "C")
+
+
+@st.composite
+def scans(draw: st.DrawFn) -> Scan:
+    count = draw(st.integers(1, 12))
+    ids = [f"r{number}" for number in draw(st.permutations(range(count)))]
+    files = draw(st.lists(st.lists(st.sampled_from(["a/x.dat", "b.hea"]), max_size=2), min_size=count, max_size=count))
+    records = [
+        SourceRecord(
+            record_id=record,
+            patient_id=f"p{record}",
+            files=tuple(files[row]),
+            metadata={
+                "age": draw(st.none() | st.floats(0, 100)),
+                "sex": draw(st.sampled_from(["F", "M", None])),
+                "n": row,
+            },
+            left_out=draw(st.sampled_from(["", "short"])),
+        )
+        for row, record in enumerate(ids)
+    ]
+    in_task = draw(st.lists(st.sampled_from(ids), unique=True))
+    positives = {record: frozenset(draw(st.sets(st.sampled_from(LABELS)))) for record in in_task}
+    in_split = draw(st.lists(st.sampled_from(ids), unique=True))
+    split = {record: draw(st.sampled_from(SPLITS)) for record in in_split}
+    return Scan(
+        records=records,
+        tasks={"t": TaskTable(LABELS, positives)},
+        splits={"s": split},
+        read=lambda record: pytest.fail("no sample may be read"),
+        rate=100.0,
+        samples=10,
+        concepts={"c": {"x": [float(row) for row in range(count)]}},
+    )
+
+
+@given(scans())
+def test_columns_are_read_like_what_they_stand_for(scan: Scan) -> None:
+    found = columnar(scan)
+    assert list(found.records) == list(scan.records)
+    assert [found.records[row] for row in range(-1, len(scan.records))][1:] == list(scan.records)
+    assert found.records[1:3] == scan.records[1:3]
+    assert found.tasks["t"].positives == scan.tasks["t"].positives
+    assert dict(found.splits["s"]) == dict(scan.splits["s"])
+    assert len(found.splits["s"]) == len(scan.splits["s"])
+    assert (np.diff(label_columns(found.tasks["t"]).rows) > 0).all()
+    assert found.concepts["c"]["x"][-1] == len(scan.records) - 1
+    again = columnar(found)
+    assert (again.records, again.tasks, again.splits) == (found.records, found.tasks, found.splits)
+
+
+def test_some_records_are_taken_in_the_order_that_is_asked_for() -> None:
+    table = RecordTable.of([SourceRecord(f"r{i}", "p", files=(f"{i}",)) for i in range(10)])
+    assert [r.record_id for r in table.take(np.array([2, 3, 4]))] == ["r2", "r3", "r4"]
+    assert [r.record_id for r in table.take(np.array([7, 0, 7]))] == ["r7", "r0", "r7"]
+    assert table.take(np.array([], dtype=int)) == []
+    with pytest.raises(IndexError):
+        table[10]
+
+
+def columns_of(scan: Scan) -> Scan:
+    return check_scan(scan, where="dataset x")
+
+
+@pytest.mark.parametrize(
+    ("rows", "targets"),
+    [
+        ([1, 0], [[0], [1]]),
+        ([0, 9], [[0], [1]]),
+        ([0, 1], [[0], [2]]),
+        ([0, 1], [[0, 1], [1, 0]]),
+        ([-1, 0], [[0], [1]]),
+    ],
+)
+def test_label_columns_that_do_not_fit_are_refused(rows: list[int], targets: list[list[int]]) -> None:
+    ids = pl.Series(["r0", "r1"])
+    bad = LabelColumns(ids, ("A",), np.array(rows), np.array(targets, dtype=np.uint8))
+    scan = Scan(
+        records=RecordTable(ids, ids),
+        tasks={"t": TaskTable(("A",), bad)},
+        splits={"s": SplitColumn(ids, np.array([0, 2]))},
+        read=lambda record: pytest.fail("no sample may be read"),
+        rate=100.0,
+        samples=10,
+    )
+    with pytest.raises(DataError, match="columns of task t of dataset x do not fit"):
+        columns_of(scan)
+
+
+@pytest.mark.parametrize("codes", [[0], [0, 3], [0, -2]])
+def test_a_split_column_that_does_not_fit_is_refused(codes: list[int]) -> None:
+    ids = pl.Series(["r0", "r1"])
+    scan = Scan(
+        records=RecordTable(ids, ids),
+        tasks={},
+        splits={"s": SplitColumn(ids, np.array(codes))},
+        read=lambda record: pytest.fail("no sample may be read"),
+        rate=100.0,
+        samples=10,
+    )
+    with pytest.raises(DataError, match="column of split rule s of dataset x does not fit"):
+        columns_of(scan)
+
+
+def test_a_patient_in_two_splits_is_found_in_columns_too() -> None:
+    ids, patients = pl.Series(["r0", "r1", "r2"]), pl.Series(["p", "q", "p"])
+    scan = Scan(
+        records=RecordTable(ids, patients),
+        tasks={},
+        splits={"s": SplitColumn(ids, np.array([0, 1, 2]))},
+        read=lambda record: pytest.fail("no sample may be read"),
+        rate=100.0,
+        samples=10,
+    )
+    with pytest.raises(DataError, match=r"1 patient\(s\).*First: patient p \(record r0 in train, record r2 in test\)"):
+        columns_of(scan)
+
+
+def test_a_rule_by_patient_names_the_split_of_every_record() -> None:
+    table = RecordTable(pl.Series(["a", "b", "c"]), pl.Series(["p", "q", "p"]))
+    split = SplitColumn.by_patient(table, {"p": "val"})
+    assert dict(split) == {"a": "val", "c": "val"}
+    assert split.names().tolist() == ["val", "", "val"]
+    with pytest.raises(KeyError):
+        split["b"]
