@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict
 if TYPE_CHECKING:
     import numpy as np
 
+    from .downloading.release import Release
+
 SPLITS = ("train", "val", "test")
 Access = Literal["open", "credentialed", "private", "synthetic"]
 Family = Literal["rhythm+waveform", "structural", "hemodynamic", "forecasting"]
@@ -167,11 +169,13 @@ class Dataset:
     Attributes:
         scan: (source folder or None, rate in Hz, options) -> Scan.
         options: what `scan` understands beyond source and rate, with its defaults ("seed": 0).
+        release: where its files can be downloaded from; None where they cannot.
     """
 
     card: DatasetCard
     scan: Callable[[Any, float, Mapping[str, int]], Scan]
     options: Mapping[str, int] = field(default_factory=dict)
+    release: Release | None = None
 
     @property
     def name(self) -> str:

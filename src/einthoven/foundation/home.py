@@ -14,6 +14,11 @@ def home() -> Path:
     return Path(chosen).expanduser().resolve() if chosen else user_cache_path("einthoven", appauthor=False)
 
 
+def sources_folder() -> Path:
+    """Downloaded datasets as their publishers laid them out, one folder each."""
+    return home() / "sources"
+
+
 def cohorts_folder() -> Path:
     """Prepared cohorts, one folder each."""
     return home() / "cohorts"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, TaskCard
+from einthoven.datasets.downloading.release import physionet
 from einthoven.datasets.fold_rules import FOLD_RULES
 
 RECORDS = (
@@ -52,4 +53,5 @@ DATASET = Dataset(
     ),
     scan=scan,
     options={"window": 10},
+    release=physionet("afdb", "1.0.0"),
 )

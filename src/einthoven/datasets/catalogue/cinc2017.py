@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
+from einthoven.datasets.downloading.release import physionet
 from einthoven.foundation.errors import DataError
 
 REFERENCE = "REFERENCE-v3.csv"
@@ -117,4 +118,10 @@ DATASET = Dataset(
     ),
     scan=scan,
     options={"window": 0},
+    release=physionet(
+        "challenge-2017",
+        "1.0.0",
+        include=(REFERENCE, "training2017.zip"),
+        unpack=(("training2017.zip", "training2017"),),
+    ),
 )

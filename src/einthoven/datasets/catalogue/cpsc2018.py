@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
+from einthoven.datasets.downloading.release import physionet
 
 if TYPE_CHECKING:
     from einthoven.datasets.challenge import ChallengeRecord
@@ -118,4 +119,5 @@ DATASET = Dataset(
         },
     ),
     scan=scan,
+    release=physionet("challenge-2020", "1.0.2", include=("training/cpsc_2018/*",)),
 )

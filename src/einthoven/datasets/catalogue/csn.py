@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, TaskCard, TaskTable
+from einthoven.datasets.downloading.release import physionet
 
 if TYPE_CHECKING:
     from einthoven.datasets.challenge import ChallengeRecord
@@ -109,4 +110,5 @@ DATASET = Dataset(
         },
     ),
     scan=scan,
+    release=physionet("ecg-arrhythmia", "1.0.0"),
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, TaskCard, TaskTable
+from einthoven.datasets.downloading.release import physionet
 
 if TYPE_CHECKING:
     from einthoven.datasets.challenge import ChallengeRecord
@@ -73,4 +74,5 @@ DATASET = Dataset(
         split_rules={"hash": "70 / 10 / 20 by a hash of the record id"},
     ),
     scan=scan,
+    release=physionet("challenge-2021", "1.0.3", include=("training/georgia/*",)),
 )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, TaskCard
+from einthoven.datasets.downloading.release import physionet
 from einthoven.datasets.fold_rules import FOLD_RULES
 
 if TYPE_CHECKING:
@@ -115,4 +116,5 @@ DATASET = Dataset(
     ),
     scan=scan,
     options={"window": 10},
+    release=physionet("mitdb", "1.0.0"),
 )

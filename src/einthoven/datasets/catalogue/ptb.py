@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
+from einthoven.datasets.downloading.release import physionet
 from einthoven.foundation.errors import DataError
 
 if TYPE_CHECKING:
@@ -154,4 +155,5 @@ DATASET = Dataset(
         split_rules={"hash": "70 / 10 / 20 by a hash of the patient"},
     ),
     scan=scan,
+    release=physionet("ptbdb", "1.0.0"),
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
+from einthoven.datasets.downloading.release import physionet
 from einthoven.foundation.errors import DataError
 
 if TYPE_CHECKING:
@@ -241,4 +242,5 @@ DATASET = Dataset(
         },
     ),
     scan=scan,
+    release=physionet("ptb-xl", "1.0.3", always=("ptbxl_database.csv", "scp_statements.csv")),
 )

@@ -1,0 +1,29 @@
+"""Names that come from outside (a list of sums, an archive), checked before any of them becomes a path."""
+
+from __future__ import annotations
+
+from einthoven.foundation.errors import DataError
+
+
+def checked_path(name: str, *, where: str) -> str:
+    """A relative path, "/" between folders, that stays below the folder it is put under on every system.
+
+    Raises:
+        DataError: it is empty, absolute, climbs, or holds a backslash, a drive letter or a control character.
+    """
+    plain = name.removeprefix("./")
+    if not plain:
+        problem = "it is empty"
+    elif any(ord(character) < 32 or ord(character) == 127 for character in plain):
+        problem = "it holds a control character"
+    elif "\\" in plain:
+        problem = "it holds a backslash"
+    elif plain.startswith("/") or plain[1:2] == ":":
+        problem = "it is absolute"
+    elif ".." in plain.split("/"):
+        problem = "it climbs out of its folder"
+    elif any(part in ("", ".") for part in plain.split("/")):
+        problem = "it has an empty part"
+    else:
+        return plain
+    raise DataError(f"{where} names {name!r}, which is refused: {problem}. A path below the folder was expected.")

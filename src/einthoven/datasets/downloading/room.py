@@ -1,0 +1,120 @@
+"""How many bytes a download needs, and whether the disk has them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from .web import Trouble, Web
+
+# Files of one kind are of one size, nearly: this many of each are asked for.
+_ASKED = 16
+# Never filled to the last byte: other programs, and our own lists, need some.
+_KEPT_FREE = 64 << 20
+
+
+class NoRoomError(Exception):
+    """The disk cannot take what is still to come."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What is still to come.
+
+    Attributes:
+        size: bytes; None if no server told.
+        asked: how many files' sizes were told.
+        files: how many files there are.
+    """
+
+    size: int | None
+    asked: int
+    files: int
+
+    @property
+    def exact(self) -> bool:
+        """Whether every file's size was told."""
+        return self.size is not None and self.asked == self.files
+
+    def __str__(self) -> str:
+        if self.size is None:
+            return "an unknown number of bytes (the servers do not tell)"
+        if self.exact:
+            return in_bytes(self.size)
+        return f"about {in_bytes(self.size)} (from the sizes of {self.asked:,} of them)"
+
+
+def need(web: Web, paths: Sequence[str], urls_of: Callable[[str], Sequence[str]], *, workers: int) -> Need:
+    """Ask how large files are: all of those that are few of their kind, a sample of the others.
+
+    A kind is a suffix in one folder of the top level. A file whose size is not told counts as the mean of its kind.
+    """
+    if not paths:
+        return Need(0, 0, 0)
+    kinds: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for path in paths:
+        top, _, _ = path.rpartition("/")
+        kinds[top.partition("/")[0], os.path.splitext(path)[1]].append(path)  # noqa: PTH122  # no path of this system
+    asked: list[tuple[tuple[str, str], str]] = []
+    for kind, members in kinds.items():
+        step = max(1.0, len(members) / _ASKED)
+        asked += [(kind, members[int(index * step)]) for index in range(min(len(members), _ASKED))]
+
+    sizes: dict[tuple[str, str], list[int]] = defaultdict(list)
+    with ThreadPoolExecutor(workers, thread_name_prefix="size") as pool:
+        try:
+            told = pool.map(lambda pair: _size_of(web, urls_of(pair[1])), asked)
+            for (kind, _), size in zip(asked, told, strict=True):
+                if size is not None:
+                    sizes[kind].append(size)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    if not sizes:
+        return Need(None, 0, len(paths))
+    over_all = [size for found in sizes.values() for size in found]
+    total = 0.0
+    for kind, members in kinds.items():
+        found = sizes[kind] or over_all
+        total += sum(found) / len(found) * len(members)
+    return Need(round(total), len(over_all), len(paths))
+
+
+def _size_of(web: Web, urls: Sequence[str]) -> int | None:
+    for url in urls:
+        try:
+            with web.ask(url, method="HEAD") as response:
+                length = response.headers.get("Content-Length", "")
+                if length.isdigit():
+                    return int(length)
+        except Trouble:
+            continue  # whether it can be had is found out, and reported, when it is downloaded
+    return None
+
+
+def free(folder: Path) -> int:
+    """Bytes that may be written to the disk of a folder, which need not exist yet."""
+    while not folder.exists():
+        folder = folder.parent
+    return max(0, shutil.disk_usage(folder).free - _KEPT_FREE)
+
+
+def check_room(folder: Path, size: int) -> None:
+    """Raises NoRoomError if so many bytes do not fit."""
+    there = free(folder)
+    if size > there:
+        raise NoRoomError(f"{in_bytes(size)} are still to come and {in_bytes(there)} are free on the disk of {folder}")
+
+
+def in_bytes(size: float) -> str:
+    """A number of bytes for people, in powers of 1000."""
+    for unit in ("bytes", "kB", "MB"):
+        if abs(size) < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:,.2f} GB"
