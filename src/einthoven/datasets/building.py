@@ -12,6 +12,7 @@ from einthoven.foundation.home import cohorts_folder
 from einthoven.foundation.publishing import exclusive, publish_folder
 
 from .cohort import MANIFEST, Cohort
+from .dataset import Dataset
 from .registry import DATASETS
 from .source import check_complete, open_source
 from .writing import BadRecords, Progress, write_cohort
@@ -55,15 +56,51 @@ def prepare(
         UsageError: an unknown dataset or option, or a cohort of this name with another content.
         BusyError: another process is preparing the same cohort.
     """
-    entry = DATASETS.get(dataset)
+    return prepare_dataset(
+        DATASETS.get(dataset),
+        source,
+        rate=rate,
+        name=name,
+        options=options,
+        allow_missing=allow_missing,
+        bad_records=bad_records,
+        replace=replace,
+        progress=progress,
+    )
+
+
+def prepare_dataset(
+    entry: Dataset,
+    source: Path | str | None = None,
+    *,
+    rate: float | None = None,
+    name: str | None = None,
+    options: Mapping[str, int] | None = None,
+    made_from: Mapping[str, Any] | None = None,
+    allow_missing: bool = False,
+    bad_records: BadRecords = "refuse",
+    replace: bool = False,
+    progress: Progress | None = None,
+) -> Cohort:
+    """`prepare` for a dataset that need not be registered.
+
+    Args:
+        made_from: what else decides the content, such as digests of a table outside the source folder; JSON values, by
+            names that `Source.request` does not have.
+    """
     rate = float(rate if rate is not None else entry.card.rates[0])
-    name = name or f"{dataset}-{rate:g}hz"
+    name = name or f"{entry.name}-{rate:g}hz"
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a cohort's name: letters, digits, '.', '_' and '-' only, 100 at most.")
     folder = Path(source).expanduser().resolve() if source is not None else None
     opened = open_source(entry, folder, rate=rate, options=options or {})
     check_complete(opened, allow_missing=allow_missing)
-    request = {**opened.request(), "options": {**entry.options, **(options or {})}, "bad_records": bad_records}
+    request = {
+        **opened.request(),
+        "options": {**entry.options, **(options or {})},
+        "bad_records": bad_records,
+        **(made_from or {}),
+    }
 
     final = cohorts_folder() / name
     with exclusive(final, doing="preparing"):
@@ -77,6 +114,12 @@ def prepare(
                     f"{_difference(existing.manifest.request, request)}. Give this one another name with --name, "
                     "or replace the old one with --replace."
                 )
+        elif final.exists() and not replace:
+            raise DataError(
+                f"{final} holds no whole cohort: it has no {MANIFEST}. It is no work of `prepare`, which puts a cohort in "
+                "its place at once; perhaps it was copied and that was interrupted. Remove it, or put the cohort in its "
+                "place with --replace."
+            )
         with publish_folder(final, replace=replace) as work:
             write_cohort(work, opened, name=name, request=request, bad_records=bad_records, progress=progress)
         return Cohort(final)
