@@ -14,6 +14,7 @@ from einthoven.datasets.leaks import alike_pairs, course, find_duplicates, find_
 from einthoven.datasets.phantom.generator import generate_phantom
 from einthoven.datasets.wfdb_files import read_wfdb
 from einthoven.foundation.errors import UsageError
+from einthoven.signals.filtering import bandpass
 from einthoven.signals.resampling import resample
 
 
@@ -159,3 +160,14 @@ def test_the_command_says_what_it_found_and_fails_on_a_leak(ptbxl, home, capsys)
     # The made-up records of this folder have one rhythm, so they are all the same recording.
     assert any(pair["crosses_splits"] for pair in found["duplicates"])
     assert found["patients"] == []
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("low", "high"), [(0.5, 40.0), (0.67, 25.0), (1.0, None)])
+def test_a_copy_that_was_filtered_is_found(real_data, home, low, high) -> None:
+    cohort = prepare("ptbxl", real_data / "ptbxl", rate=100, allow_missing=True)
+    signals = cohort.signals(slice(0, 200))
+    filtered = bandpass(signals, 100.0, low=low, high=high, order=3)
+    alike = (course(signals, 100.0) * course(filtered, 100.0)).sum(axis=1)
+    assert alike.min() > 0.99
+    assert min(lead_correlation(a, 100.0, b, 100.0) for a, b in zip(signals, filtered, strict=True)) > 0.98

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import downloads, importing
 from .output import counting, say, show_json, show_table
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 SPLITS = ("train", "val", "test")
 
 app = typer.Typer(help="Datasets and prepared cohorts.", no_args_is_help=True, rich_markup_mode=None)
+downloads.register(app)
+importing.register(app)
 
 
 @app.command("list")
@@ -93,7 +96,7 @@ def show(
 
     Labels are counted from the metadata in --source; without it, from a cohort that was prepared from the dataset.
     """
-    from einthoven.datasets.cohort import Cohort, prepared_cohorts
+    from einthoven.datasets.cohort import Cohort, prepared_cohorts, split_part
     from einthoven.datasets.registry import DATASETS
     from einthoven.foundation.errors import UsageError, unknown_name
 
@@ -111,6 +114,7 @@ def show(
     fields = {"dataset", "dataset_version", "licence", "rate", "leads", "patients", "fingerprint", "created", "notes"}
     rows = [("records", _present(manifest)), ("left out", _text(manifest.excluded.counts))]
     rows += [(key, _text(value)) for key, value in manifest.model_dump(mode="json", include=fields).items()]
+    rows += [(f"split {rule}", f"sha256 {manifest.digests[split_part(rule)]}") for rule in manifest.split_rules]
     show_table(("field", name), rows)
     _show_support(manifest.tasks, manifest.families, promised=False, title="Positive records by label and split")
 
@@ -190,7 +194,9 @@ def _text(value: object) -> str:
 @app.command()
 def prepare(
     dataset: Annotated[str, typer.Argument(help="A registered dataset; see `einthoven datasets list`.")],
-    source: Annotated[Path | None, typer.Option(help="Folder the dataset's files lie in.")] = None,
+    source: Annotated[
+        Path | None, typer.Option(help="Folder of the dataset's files; default where `datasets download` puts them.")
+    ] = None,
     rate: Annotated[float | None, typer.Option(help="Sampling rate of the files to take, Hz.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the cohort; default DATASET-RATEhz.")] = None,
     option: Annotated[

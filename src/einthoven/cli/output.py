@@ -72,15 +72,19 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def _plain_counter(what: str) -> Callable[[int, int], None]:
-    started = time.monotonic()
-    last = [started]
+    # From the first thing that is done: what comes before it is not part of what each takes.
+    started, first = time.monotonic(), 0
+    last = started
 
     def tell(done: int, total: int) -> None:
+        nonlocal started, first, last
         now = time.monotonic()
-        if now - last[0] < 5 and done < total:
+        if not first:
+            started, first, last = now, done, now
+        if now - last < 5 and done < total:
             return
-        last[0] = now
-        left = (now - started) / max(done, 1) * (total - done)
+        last = now
+        left = (now - started) / max(done - first, 1) * (total - done)
         say(f"{what}: {done} of {total}" + (f", about {_duration(left)} left" if done < total else ""))
 
     return tell

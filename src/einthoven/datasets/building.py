@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.foundation.home import cohorts_folder
+from einthoven.foundation.home import cohorts_folder, sources_folder
 from einthoven.foundation.publishing import exclusive, publish_folder
 
 from .cohort import MANIFEST, Cohort
@@ -36,7 +36,8 @@ def prepare(
 
     Args:
         dataset: a registered dataset.
-        source: the folder its files lie in; None for one that is made, not read.
+        source: the folder its files lie in; None for one that is made, not read, or was downloaded to where
+            `einthoven datasets download` puts it.
         rate: sampling rate of the files to take, Hz; None is the dataset's first.
         name: of the cohort; default `<dataset>-<rate>hz`.
         options: of the dataset's scan, such as the phantom's `records` and `seed`.
@@ -92,6 +93,8 @@ def prepare_dataset(
     name = name or f"{entry.name}-{rate:g}hz"
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a cohort's name: letters, digits, '.', '_' and '-' only, 100 at most.")
+    if source is None and entry.card.needs_source and (downloaded := sources_folder() / entry.name).is_dir():
+        source = downloaded
     folder = Path(source).expanduser().resolve() if source is not None else None
     opened = open_source(entry, folder, rate=rate, options=options or {})
     check_complete(opened, allow_missing=allow_missing)
@@ -116,9 +119,9 @@ def prepare_dataset(
                 )
         elif final.exists() and not replace:
             raise DataError(
-                f"{final} holds no whole cohort: it has no {MANIFEST}. It is no work of `prepare`, which puts a cohort in "
-                "its place at once; perhaps it was copied and that was interrupted. Remove it, or put the cohort in its "
-                "place with --replace."
+                f"{final} holds no whole cohort: it has no {MANIFEST}. `prepare` puts a cohort in its place at "
+                "once, so this is none of its work; perhaps copying it was interrupted. Remove it, or put the cohort "
+                "in its place with --replace."
             )
         with publish_folder(final, replace=replace) as work:
             write_cohort(work, opened, name=name, request=request, bad_records=bad_records, progress=progress)

@@ -126,7 +126,8 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
     if folder is not None and not folder.is_dir():
         raise UsageError(f"The source {folder} is not a folder.")
     if dataset.card.needs_source and folder is None:
-        raise UsageError(f"{dataset.name} is read from files: name the folder that holds them with --source.")
+        fetch = f", or fetch them: einthoven datasets download {dataset.name}" if dataset.release else ""
+        raise UsageError(f"{dataset.name} is read from files: name the folder that holds them with --source{fetch}.")
     if not dataset.card.needs_source and folder is not None:
         raise UsageError(f"{dataset.name} is made, not read: leave --source out.")
     where = f"dataset {dataset.name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -87,6 +88,8 @@ def check_band(rate: float, *, low: float | None, high: float | None, order: int
         raise UsageError(f"The low cut-off must lie below the high one, found low={low:g} Hz and high={high:g} Hz.")
 
 
+# Designing a filter takes longer than running it over a record.
+@lru_cache(maxsize=64)
 def _sections(rate: float, *, low: float | None, high: float | None, order: int) -> np.ndarray:
     import scipy.signal
 
@@ -97,7 +100,9 @@ def _sections(rate: float, *, low: float | None, high: float | None, order: int)
         sections = scipy.signal.butter(order, low, btype="highpass", fs=rate, output="sos")
     else:
         sections = scipy.signal.butter(order, [low, high], btype="bandpass", fs=rate, output="sos")
-    return np.asarray(sections)
+    designed = np.array(sections)
+    designed.setflags(write=False)
+    return designed
 
 
 def _edge(sections: np.ndarray) -> int:

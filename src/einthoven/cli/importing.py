@@ -1,0 +1,158 @@
+"""`einthoven datasets import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .output import counting, say, show_json, show_table
+
+if TYPE_CHECKING:
+    from einthoven.datasets.importing.preparing import Preview
+
+_SPLITS = ("train", "val", "test")
+_SHOWN = 10
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to `einthoven datasets`."""
+    app.command("import")(import_command)
+
+
+def import_command(
+    table: Annotated[Path | None, typer.Argument(help="CSV or parquet, one row an ECG.")] = None,
+    signals: Annotated[Path | None, typer.Option(help="Folder below which the signal files lie.")] = None,
+    mapping: Annotated[Path | None, typer.Option(help="YAML file: what the columns are; see --example.")] = None,
+    outcomes: Annotated[
+        Path | None, typer.Option(help="Table of measurements, for forecasting tasks with a rule.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the cohort; default its dataset's, with -RATEhz.")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="KEY=VALUE over the mapping, such as signals.units=uV."),
+    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="Name of the dataset (`name` of the mapping).")] = None,
+    record: Annotated[str | None, typer.Option(help="Column of record ids.")] = None,
+    patient: Annotated[str | None, typer.Option(help="Column of patient ids.")] = None,
+    file: Annotated[str | None, typer.Option(help='Signal file of a row: "{record}.hea" or "{column}".')] = None,
+    units: Annotated[str | None, typer.Option(help="Of .mat, .npy and HDF5 signals: mV, uV or V.")] = None,
+    rate: Annotated[float | None, typer.Option(help="Of .mat, .npy and HDF5 signals, Hz.")] = None,
+    leads: Annotated[str | None, typer.Option(help='In file order, with commas; or "standard".')] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(help="A column of 0 and 1 that is a label of the task `labels`; repeatable.")
+    ] = None,
+    example: Annotated[
+        str | None, typer.Option(help="Write a mapping to begin from: labels, hemodynamic or forecasting.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be made, and of whom; write nothing.")
+    ] = False,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Go on without records whose files do not exist; reports say so.")
+    ] = False,
+    bad_records: Annotated[
+        str, typer.Option(help="Corrupt or impossible records: 'refuse' stops, 'exclude' leaves them out and says so.")
+    ] = "refuse",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace another cohort of the same name.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """Prepare a cohort from a table of your own and a folder of signal files (WFDB, EDF, .mat, .npy, HDF5)."""
+    from typing import Literal, cast
+
+    from einthoven.datasets.importing.examples import EXAMPLES
+    from einthoven.datasets.importing.loading import load_plan, parse_setting
+    from einthoven.datasets.importing.preparing import import_table, preview
+    from einthoven.foundation.errors import UsageError, unknown_name
+
+    if example is not None:
+        if example not in EXAMPLES:
+            raise unknown_name("example", example, EXAMPLES)
+        typer.echo(EXAMPLES[example], nl=False)
+        return
+    if table is None or signals is None:
+        raise UsageError("Name a table and the folder of its signals: einthoven datasets import TABLE --signals DIR.")
+    if bad_records not in ("refuse", "exclude"):
+        raise UsageError(f"--bad-records {bad_records!r}: expected 'refuse' or 'exclude'.")
+    given: dict[str, Any] = {
+        "name": dataset,
+        "record": record,
+        "patient": patient,
+        "signals.file": file,
+        "signals.units": units,
+        "signals.rate": rate,
+        "signals.leads": leads,
+        "tasks.labels": {"kind": "boolean", "columns": label} if label else None,
+    }
+    changes = {key: value for key, value in given.items() if value is not None}
+    plan = load_plan(mapping, changes | dict(parse_setting(text) for text in setting or []))
+    if dry_run:
+        _show_preview(preview(table, signals, plan, outcomes=outcomes), json=json)
+        return
+    with counting(f"importing {plan.name}") as progress:
+        cohort = import_table(
+            table,
+            signals,
+            plan,
+            outcomes=outcomes,
+            name=name,
+            allow_missing=allow_missing,
+            bad_records=cast("Literal['refuse', 'exclude']", bad_records),
+            replace=replace,
+            progress=progress,
+        )
+    manifest = cohort.manifest
+    if json:
+        show_json(manifest.model_dump(mode="json"))
+        return
+    typer.echo(
+        f"{cohort.name}: {manifest.records:,} of {manifest.promised_records:,} records of {manifest.patients:,} "
+        f"patients in {cohort.path}"
+    )
+    for note in manifest.notes:
+        say(note)
+    for reason, count in manifest.excluded.counts.items():
+        say(f"warning: {count:,} records left out ({reason}); first: {', '.join(manifest.excluded.first[reason])}")
+
+
+def _show_preview(found: Preview, *, json: bool) -> None:
+    if json:
+        from dataclasses import asdict
+
+        tasks = {task: coverage.model_dump(mode="json") for task, coverage in found.tasks.items()}
+        show_json({**asdict(found), "tasks": tasks})
+        return
+    samples = "differ in length" if found.samples is None else f"{found.samples} a lead"
+    show_table(
+        ("field", found.dataset),
+        [
+            ("records", f"{found.records:,}"),
+            ("patients", f"{found.patients:,}"),
+            ("without their files", f"{len(found.missing):,}"),
+            ("rate (Hz)", f"{found.rate:g}"),
+            ("leads", ", ".join(found.leads)),
+            ("samples", samples),
+            ("split rules", ", ".join(found.split_rules)),
+            ("first record", found.first or "can be stored"),
+        ],
+    )
+    rows: list[tuple[object, ...]] = []
+    for task, coverage in found.tasks.items():
+        family = found.families[task]
+        rows.append((task, family, "(records)", *(coverage.records_present[split] for split in _SPLITS)))
+        rows += [
+            (task, family, label, *(coverage.positives_present[split].get(label, 0) for split in _SPLITS))
+            for label in coverage.labels
+        ]
+    title = f"Positive records by label and split ({found.split_rules[0]})"
+    show_table(("task", "family", "label", *_SPLITS), rows, title=title)
+    left = [(task, reason, count) for task, reasons in found.left_out.items() for reason, count in reasons.items()]
+    if left:
+        show_table(("task", "left out because", "records"), left, title="Records that are not in a task")
+    for note in found.notes:
+        say(note)
+    if found.missing:
+        first = ", ".join(dict.fromkeys(found.missing[:_SHOWN]))
+        say(f"warning: {len(found.missing):,} records have no file below the folder of signals; first: {first}")
+    say("Nothing was written.")

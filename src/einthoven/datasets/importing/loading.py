@@ -1,0 +1,71 @@
+"""From a YAML file and what the command line puts over it to a checked mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from einthoven.foundation.errors import UsageError
+
+from .mapping import ImportPlan, parse_plan
+
+
+def load_plan(file: Path | None, changes: Mapping[str, Any] | None = None) -> ImportPlan:
+    """Read and check a mapping.
+
+    Args:
+        file: YAML; None takes all from `changes`.
+        changes: dotted key -> value, put over what the file says ("signals.units": "mV").
+
+    Raises:
+        UsageError: no such file, broken YAML, or an invalid mapping; the message names the keys.
+    """
+    values = {} if file is None else _read(file)
+    for key, value in (changes or {}).items():
+        _put(values, key, value)
+    return parse_plan(values, where="the command line" if file is None else str(file))
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """One KEY=VALUE of the command line; the value is read as YAML.
+
+    Example:
+        >>> parse_setting("signals.rate=500")
+        ('signals.rate', 500)
+    """
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise UsageError(f"--set {text!r}: expected KEY=VALUE, such as signals.rate=500.")
+    try:
+        return key.strip(), yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise UsageError(f"--set {text[:80]!r}: the value is not valid YAML ({error}).") from None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        raise UsageError(
+            f"There is no mapping file {file}. To begin one: einthoven datasets import --example labels > {file.name}"
+        )
+    try:
+        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8 text ({error.reason} at byte {error.start}).") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise UsageError(f"{file} is not valid YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise UsageError(f"{file} holds {type(values).__name__}; keys such as `record:` and `signals:` were expected.")
+    return values
+
+
+def _put(values: dict[str, Any], key: str, value: Any) -> None:
+    *parents, last = key.split(".")
+    group: Any = values
+    for parent in parents:
+        group = group.setdefault(parent, {}) if isinstance(group, dict) else None
+    if not isinstance(group, dict):
+        raise UsageError(f"Cannot set {key!r}: {'.'.join(parents)} is not a group of keys.")
+    group[last] = value

@@ -1,0 +1,382 @@
+"""Where the signal of each row lies, and how it is read as mV with its leads in place."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from einthoven.datasets.array_files import Rows, h5_column, read_h5, read_mat, read_npy
+from einthoven.datasets.dataset import Record, SourceRecord
+from einthoven.datasets.edf_files import read_edf, read_edf_header
+from einthoven.datasets.wfdb_files import read_header, read_wfdb
+from einthoven.foundation.errors import DataError, SignalError, UsageError, unknown_name
+from einthoven.signals.leads import STANDARD_LEADS, arrange_leads, canonical_lead
+from einthoven.signals.units import to_millivolts
+
+from .mapping import SELF_DESCRIBING, Format, ImportPlan, Signals
+from .table import Table, refuse
+
+_SUFFIXES: dict[str, Format] = {
+    ".hea": "wfdb",
+    ".dat": "wfdb",
+    ".edf": "edf",
+    ".mat": "mat",
+    ".npy": "npy",
+    ".h5": "h5",
+    ".hdf5": "h5",
+    ".hdf": "h5",
+}
+_FIELD = re.compile(r"\{([^{}]*)\}")
+_OPEN_FILES = 32
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one record's signal lies.
+
+    Attributes:
+        file: below the folder of signals; for WFDB the header.
+        row: in an array of many records.
+    """
+
+    file: str
+    key: str | None = None
+    row: int | None = None
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where all signals lie.
+
+    Attributes:
+        places: one a row of the table.
+        shared: files that hold many records; read once for their digest, not once a record.
+    """
+
+    format: Format
+    places: tuple[Place, ...]
+    shared: frozenset[str]
+
+
+def filled(template: str, table: Table, ids: Mapping[str, Sequence[str]], *, what: str) -> list[str]:
+    """A template with the cells of each row in its braces.
+
+    Args:
+        ids: what "{record}" and "{patient}" stand for.
+        what: the key of the mapping, for messages.
+
+    Raises:
+        UnknownNameError: braces around something that is no column.
+        DataError: rows whose cell is empty.
+    """
+    parts = _FIELD.split(template)  # text, name, text, name, ..., text
+    columns: dict[str, Sequence[str | None]] = {}
+    for name in parts[1::2]:
+        if name not in ids and name not in table.frame.columns:
+            raise unknown_name("column", name, [*ids, *table.frame.columns], where=f"`{what}` of the mapping")
+        columns[name] = ids.get(name) or table.cells(name)
+        table_rows = (f"row {row + 1}" for row, cell in enumerate(columns[name]) if cell is None)
+        refuse(table_rows, f"rows of {table.name} have nothing in column {name}, which `{what}` of the mapping needs")
+    return [
+        "".join(columns[part][row] or "" if index % 2 else part for index, part in enumerate(parts))
+        for row in range(len(table))
+    ]
+
+
+def locate(plan: ImportPlan, table: Table, ids: Mapping[str, Sequence[str]], folder: Path) -> Located:
+    """Where the signal of every row lies.
+
+    Raises:
+        UsageError: a mapping that lacks what its format needs, or says what the files say themselves.
+        DataError: paths out of the folder, one signal for two records, rows that no array has; all together.
+    """
+    signals = plan.signals
+    files = [file.replace("\\", "/") for file in filled(signals.file, table, ids, what="signals.file")]
+    outside = (f"{file!r} (row {row + 1})" for row, file in enumerate(files) if _leaves(file))
+    refuse(outside, f"signal files of {table.name} are outside the folder of signals. Write paths below it, without ..")
+    kind = signals.format or _format_of(files, table)
+    _check_said(signals, kind)
+    if kind == "wfdb":
+        files = [f"{file.removesuffix('.hea').removesuffix('.dat')}.hea" for file in files]
+    keys: Sequence[str | None] = [None] * len(files)
+    if signals.key is not None:
+        keys = filled(signals.key, table, ids, what="signals.key")
+    rows = _rows(signals, table, ids, files, folder)
+    places = tuple(Place(file, key, row) for file, key, row in zip(files, keys, rows, strict=True))
+    counted = Counter(places)
+    twice = (f"{_said(place)} (row {row + 1})" for row, place in enumerate(places) if counted[place] > 1)
+    refuse(twice, f"rows of {table.name} name a signal that another row names too. Every ECG needs its own")
+    uses = Counter(files)
+    many = frozenset(file for file, count in uses.items() if count > 1 or signals.in_one_array)
+    return Located(format=kind, places=places, shared=many)
+
+
+def needed_files(located: Located, place: Place, folder: Path) -> tuple[str, ...]:
+    """The files that a record needs for itself, relative to the folder."""
+    if place.file in located.shared:
+        # A missing one is counted with its records; one that is there is the dataset's.
+        return () if (folder / place.file).is_file() else (place.file,)
+    if located.format != "wfdb":
+        return (place.file,)
+    if not (folder / place.file).is_file():
+        return (place.file,)
+    try:
+        header = read_header((folder / place.file).with_suffix(""))
+    except DataError:
+        # Said when the record is read, where bad records may be left out.
+        return (place.file,)
+    parent = place.file.rpartition("/")[0]
+    names = dict.fromkeys(signal.file for signal in header.signals)
+    return (place.file, *(f"{parent}/{name}" if parent else name for name in names))
+
+
+def sampling_rate(plan: ImportPlan, table: Table, located: Located, folder: Path) -> float:
+    """The one rate of all records, Hz: as the mapping says, or else as the first file that is there says.
+
+    Raises:
+        DataError: a column of rates with empty cells, rates of 0, or more than one rate; or no file to ask.
+    """
+    rate = plan.signals.rate
+    if isinstance(rate, str):
+        rates = table.numbers(rate)
+        table.refuse(rate, (row for row, value in enumerate(rates) if value is None or value <= 0), "a rate above 0 Hz")
+        counted = Counter(rates)
+        if len(counted) > 1:
+            found = ", ".join(f"{value:g} Hz ({count} rows)" for value, count in counted.most_common() if value)
+            raise DataError(
+                f"Column {rate} of {table.name} has {len(counted)} rates: {found}. A cohort has one; split the table, "
+                "or resample the files before."
+            )
+        return float(rates[0] or 0)
+    if rate is not None:
+        return float(rate)
+    broken: DataError | None = None
+    for file in (folder / place.file for place in located.places):
+        if file.is_file():
+            try:
+                return (
+                    read_edf_header(file).rates[0]
+                    if located.format == "edf"
+                    else read_header(file.with_suffix("")).rate
+                )
+            except DataError as error:
+                # Bad records may be left out, which is decided when they are read.
+                broken = broken or error
+    raise broken or DataError(
+        f"None of the {len(located.places)} signal files is in {folder}; first: {located.places[0].file}."
+    )
+
+
+def stored_leads(signals: Signals) -> tuple[str, ...] | None:
+    """The leads a cohort stores; None is the standard twelve.
+
+    Raises:
+        UsageError: leads to keep that the files do not have and that cannot be derived.
+    """
+    known = [_standard(name) for name in signals.leads or ()]
+    if signals.keep is None:
+        if signals.leads is None:
+            return None
+        if None in known:
+            return signals.leads
+        return None if _derivable(known, STANDARD_LEADS) else tuple(lead for lead in known if lead)
+    if signals.leads is not None and set(signals.keep) <= set(signals.leads):
+        standard = [_standard(name) for name in signals.keep]
+        return signals.keep if None in standard else tuple(lead for lead in standard if lead)
+    wanted = [_standard(name) for name in signals.keep]
+    if None in wanted or (signals.leads is not None and not _derivable(known, [lead for lead in wanted if lead])):
+        raise UsageError(
+            f"signals.keep asks for {', '.join(signals.keep)}; the files have "
+            f"{', '.join(signals.leads or ['standard leads'])}, of which not all of these can be had."
+        )
+    return tuple(lead for lead in wanted if lead)
+
+
+def reader(
+    plan: ImportPlan, located: Located, place_of: Callable[[str], Place], folder: Path, *, rate: float
+) -> Callable[[SourceRecord], Record]:
+    """What reads a record.
+
+    Args:
+        place_of: record id -> where it lies.
+        rate: Hz, of arrays, which do not say it.
+    """
+    signals = plan.signals
+    many = lru_cache(_OPEN_FILES)(lambda file, key: Rows(folder / file, key))
+
+    def read(record: SourceRecord) -> Record:
+        place = place_of(record.record_id)
+        file, record_id, patient_id = folder / place.file, record.record_id, record.patient_id
+        if located.format == "wfdb":
+            whole = read_wfdb(file.with_suffix(""), record_id=record_id, patient_id=patient_id, leads=signals.leads)
+        elif located.format == "edf":
+            whole = read_edf(file, record_id=record_id, patient_id=patient_id, leads=signals.leads)
+        else:
+            where = f"record {record_id}"
+            if place.row is not None:
+                array = many(place.file, place.key)[place.row]
+            elif located.format == "npy":
+                array = np.array(read_npy(file, where=where))
+            else:
+                array = (read_mat if located.format == "mat" else read_h5)(file, place.key, where=where)
+            names = signals.leads or ()
+            signal = oriented(array, len(names), axes=signals.axes, where=f"{where} ({_said(place)})")
+            unit = "adc" if signals.gain is not None else signals.units or ""
+            signal = to_millivolts(signal, unit, gain=signals.gain, baseline=signals.baseline)
+            whole = Record(record_id, patient_id, signal=signal, leads=names, rate=rate)
+        return _in_length(_kept(whole, signals), signals)
+
+    return read
+
+
+def oriented(array: np.ndarray, leads: int, *, axes: str | None, where: str) -> np.ndarray:
+    """An array as (leads, samples).
+
+    Args:
+        axes: "leads-first" or "leads-last"; None takes the axis that is as long as there are leads.
+
+    Raises:
+        SignalError: the stated axis has another length, neither axis or both could be the leads, or it has no two axes.
+    """
+    shape = array.shape
+    if array.ndim == 1 and leads == 1:
+        return array[None, :]
+    if array.ndim != 2:
+        raise SignalError(f"{where} has shape {shape}; two axes, leads and samples, were expected.")
+    if axes is None:
+        if shape[0] == shape[1] == leads:
+            raise SignalError(f"{where} has shape {shape}: both axes could be the {leads} leads. Say it with `axes`.")
+        axes = "leads-last" if shape[1] == leads else "leads-first"
+    placed = array if axes == "leads-first" else array.T
+    if placed.shape[0] != leads:
+        raise SignalError(
+            f"{where} has shape {shape}; {leads} leads were expected ({axes}). Correct `leads` or `axes` of the "
+            "mapping."
+        )
+    return placed
+
+
+def _format_of(files: Sequence[str], table: Table) -> Format:
+    first_of = {Path(file).suffix.lower(): file for file in reversed(files)}
+    kinds: set[Format | None] = {_SUFFIXES.get(suffix) for suffix in first_of}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    if kind is not None:
+        return kind
+    raise UsageError(
+        f"The format of the signal files of {table.name} cannot be told from their suffixes "
+        f"({', '.join(map(repr, list(first_of.values())[:3]))}). Say it with signals.format: wfdb, edf, mat, npy or h5 "
+        f"({', '.join(_SUFFIXES)} are known)."
+    )
+
+
+def _check_said(signals: Signals, kind: Format) -> None:
+    said = {
+        "units": signals.units or signals.gain,
+        "leads": signals.leads,
+        "rate": signals.rate,
+        "key": signals.key,
+        "axes": signals.axes,
+    }
+    if kind in SELF_DESCRIBING:
+        extra = [name for name in ("units", "key", "axes") if said[name] is not None]
+        if extra or signals.in_one_array:
+            raise UsageError(
+                f"{kind} files say themselves what their numbers are: leave signals.{extra[0] if extra else 'row'} out."
+            )
+        return
+    missing = [f"signals.{name}" for name in ("units", "leads", "rate") if said[name] is None]
+    if missing:
+        raise UsageError(
+            f"{kind} files say neither unit nor leads nor rate, so the mapping must: {', '.join(missing)} missing. "
+            "`units` is mV, uV or V (or `gain`, ADC units per mV); `leads` the names in file order, or standard."
+        )
+    if kind == "mat" and signals.in_one_array:
+        raise UsageError("Rows of many records are read from .npy and HDF5 files; .mat files hold one record each.")
+    if kind == "npy" and (signals.key is not None or signals.row_ids is not None):
+        raise UsageError("A .npy file has one array without names: leave signals.key and signals.row_ids out.")
+    if signals.units is not None:
+        to_millivolts(np.zeros(1), signals.units)
+
+
+def _rows(
+    signals: Signals, table: Table, ids: Mapping[str, Sequence[str]], files: Sequence[str], folder: Path
+) -> Sequence[int | None]:
+    if not signals.in_one_array:
+        return [None] * len(files)
+    there = {file for file in dict.fromkeys(files) if (folder / file).is_file()}
+    if signals.row is not None:
+        numbers = table.numbers(signals.row)
+        odd = (row for row, value in enumerate(numbers) if value is None or value < 0 or value != int(value))
+        table.refuse(signals.row, odd, "a row of an array, a whole number from 0,")
+        rows = [int(value or 0) for value in numbers]
+        if signals.key is None or not _FIELD.search(signals.key):
+            count = {file: len(Rows(folder / file, signals.key)) for file in there}
+            beyond = (row for row, file in enumerate(files) if file in there and rows[row] >= count[file])
+            table.refuse(signals.row, beyond, f"a row that its array has ({max(count.values(), default=0)} at most)")
+        return rows
+    column = signals.row_id
+    wanted: Sequence[str | None] = ids["record"] if column is None else table.cells(column)
+    row_of: dict[str, dict[str, int]] = {}
+    for file in sorted(there):
+        names = h5_column(folder / file, signals.row_ids or "")
+        row_of[file] = {name: row for row, name in enumerate(names)}
+        if len(row_of[file]) < len(names):
+            twice = (repr(name) for name, count in Counter(names).items() if count > 1)
+            refuse(twice, f"ids of `{signals.row_ids}` of {file} stand there more than once")
+    found = [row_of.get(file, {}).get(name or "") for file, name in zip(files, wanted, strict=True)]
+    lost = (
+        f"{wanted[row]!r} ({files[row]}, row {row + 1})"
+        for row, at in enumerate(found)
+        if at is None and files[row] in there
+    )
+    refuse(lost, f"records of {table.name} are not in `{signals.row_ids}` of their file")
+    return [row if at is None else at for row, at in enumerate(found)]
+
+
+def _kept(record: Record, signals: Signals) -> Record:
+    """The record with the leads to keep alone, where its files have more."""
+    if signals.keep is None:
+        return record
+    if set(signals.keep) <= set(record.leads):
+        rows = [record.leads.index(name) for name in signals.keep]
+        return replace(record, signal=record.signal[rows], leads=signals.keep)
+    return replace(record, signal=arrange_leads(record.signal, record.leads, target=signals.keep), leads=signals.keep)
+
+
+def _in_length(record: Record, signals: Signals) -> Record:
+    if signals.seconds is None or signals.longer == "refuse":
+        return record
+    wanted = round(signals.seconds * record.rate)
+    over = record.signal.shape[1] - wanted
+    if over <= 0:
+        return record
+    start = over // 2 if signals.longer == "centre" else 0
+    return replace(record, signal=record.signal[:, start : start + wanted])
+
+
+def _standard(name: str) -> str | None:
+    try:
+        return canonical_lead(name)
+    except SignalError:
+        return None
+
+
+def _derivable(known: Sequence[str | None], wanted: Sequence[str]) -> bool:
+    limbs = set(known) & set(STANDARD_LEADS[:6])
+    return all(lead in known or (lead in STANDARD_LEADS[:6] and len(limbs) >= 2) for lead in wanted)
+
+
+def _leaves(file: str) -> bool:
+    return not file or file.startswith("/") or file[1:2] == ":" or ".." in file.split("/")
+
+
+def _said(place: Place) -> str:
+    more = [f"array {place.key}"] if place.key else []
+    more += [f"row {place.row}"] if place.row is not None else []
+    return ", ".join([place.file, *more])

@@ -1,0 +1,122 @@
+"""`einthoven datasets import`, and that the page about it tells the truth."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from einthoven.cli.main import app
+from einthoven.datasets.cohort import Cohort
+from einthoven.datasets.importing.examples import EXAMPLES
+from einthoven.datasets.importing.loading import load_plan, parse_setting
+from einthoven.foundation.errors import UsageError
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "own-data.md"
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["datasets", "import", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+@pytest.fixture
+def folder(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table with the columns of all examples, and .npy files of 10 s at 500 Hz."""
+    time = np.arange(5000) / 500
+    beat = np.exp(-(((time % 0.8) - 0.4) ** 2) / 0.0008) + 0.02 * np.sin(time)
+    (tmp_path / "signals").mkdir()
+    names = ["ecg_id", "patient_id", "age", "sex", "afib", "lbbb", "ecg_time", "mpcwp_mmhg", "mpa_mmhg"]
+    names += ["death_date", "last_contact"]
+    lines = [",".join(names)]
+    for number in range(30):
+        one, two = 0.7 * beat, (1 + number / 100) * beat
+        limbs = [one, two, two - one, -(one + two) / 2, one - two / 2, two - one / 2]
+        signal = np.array([*limbs, *((0.3 + lead / 10) * beat for lead in range(6))], dtype=np.float32)
+        np.save(tmp_path / "signals" / f"{number}.npy", signal)
+        dead = "2021-03-01" if number % 5 == 0 else ""
+        cells = [number, number // 2, 50 + number, number // 2 % 2, number % 2, number % 3 == 0, "2021-01-01"]
+        cells += [10 + number, 15 + number, dead, "2023-01-01"]
+        lines.append(",".join(str(cell) for cell in cells))
+    (tmp_path / "table.csv").write_text("\n".join(lines) + "\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_can_be_imported_as_it_stands(name: str, folder: Path) -> None:
+    Path("mapping.yaml").write_text(run("--example", name))
+    arguments = ("table.csv", "--signals", "signals", "--mapping", "mapping.yaml")
+    found = json.loads(run(*arguments, "--dry-run", "--json"))
+    assert found["records"] == 30
+    assert found["first"] == ""
+    assert "positive records" in run(*arguments, "--dry-run").casefold()
+    plan = load_plan(Path("mapping.yaml"))
+    assert f"{plan.name}-500hz: 30 of 30 records of 15 patients" in run(*arguments)
+    Cohort.open(f"{plan.name}-500hz").verify()
+
+
+def test_the_command_line_alone(folder: Path) -> None:
+    options = [
+        "--dataset",
+        "w",
+        "--record",
+        "ecg_id",
+        "--patient",
+        "patient_id",
+        "--file",
+        "{record}.npy",
+        "--label",
+        "afib",
+    ]
+    options += ["--units", "mV", "--rate", "500", "--leads", "standard", "--set", "signals.seconds=10", "--json"]
+    manifest = json.loads(run("table.csv", "--signals", "signals", *options))
+    assert manifest["tasks"]["labels"]["labels"] == ["afib"]
+    assert manifest["samples"] == 5000
+
+
+def test_what_is_missing_or_unknown(folder: Path) -> None:
+    for arguments, words in (
+        ([], "Name a table and the folder"),
+        (["--example", "hemodynamik"], "Did you mean 'hemodynamic'"),
+        (["table.csv", "--signals", "signals", "--mapping", "no.yaml"], "--example labels"),
+        (["table.csv", "--signals", "signals"], "name is missing"),
+        (["table.csv", "--signals", "signals", "--set", "x"], "expected KEY=VALUE"),
+        (["table.csv", "--signals", "signals", "--bad-records", "keep"], "'refuse' or 'exclude'"),
+    ):
+        result = CliRunner().invoke(app, ["datasets", "import", *arguments])
+        assert isinstance(result.exception, UsageError)
+        assert words in str(result.exception)
+
+
+def test_settings_and_files(tmp_path: Path) -> None:
+    assert parse_setting("splits.a={kind: folds, folds: 4}") == ("splits.a", {"kind": "folds", "folds": 4})
+    (tmp_path / "m.yaml").write_text("- a\n")
+    with pytest.raises(UsageError, match="keys such as `record:`"):
+        load_plan(tmp_path / "m.yaml")
+    (tmp_path / "m.yaml").write_text("a: [\n")
+    with pytest.raises(UsageError, match="is not valid YAML"):
+        load_plan(tmp_path / "m.yaml")
+    (tmp_path / "m.yaml").write_text("signals: here\n")
+    with pytest.raises(UsageError, match="signals is not a group of keys"):
+        load_plan(tmp_path / "m.yaml", {"signals.rate": 1})
+
+
+def test_the_page_about_own_data(folder: Path) -> None:
+    """Its mapping is valid, and its commands run."""
+    text = PAGE.read_text(encoding="utf-8")
+    mappings = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
+    Path("mapping.yaml").write_text(yaml.safe_dump(mappings[0]))
+    commands = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    assert len(commands) >= 3
+    for command in commands:
+        words, _, into = command.removeprefix("einthoven datasets import ").partition(" > ")
+        output = run(*words.split())
+        if into:
+            assert output.startswith("#")

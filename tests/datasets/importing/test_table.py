@@ -1,0 +1,132 @@
+"""Tables and their cells: read, or refused with their rows."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from einthoven.datasets.importing.table import Table, read_table
+from einthoven.foundation.errors import DataError, EinthovenError, UnknownNameError, UsageError
+
+
+def table(tmp_path: Path, text: str, name: str = "t.csv") -> Table:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    return read_table(file, separator="\t" if name.endswith("txt") else None)
+
+
+def test_a_csv_is_text_and_empty_cells_are_none(tmp_path: Path) -> None:
+    read = table(tmp_path, '\ufeffid,n\n007, 1.50 \n"a,b",\n')
+    assert read.cells("id") == ["007", "a,b"]
+    assert read.cells("n") == ["1.50", None]
+    assert read.numbers("n") == [1.5, None]
+
+
+def test_other_separators(tmp_path: Path) -> None:
+    assert table(tmp_path, "a\tb\n1\t2\n", "t.tsv").cells("b") == ["2"]
+    assert table(tmp_path, "a\tb\n1\t2\n", "t.txt").cells("b") == ["2"]
+    with pytest.raises(DataError, match='separator: ";"'):
+        table(tmp_path, "a;b\n1;2\n")
+
+
+def test_a_parquet_file_gives_the_text_a_csv_would(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "id": [1, 2, None],
+            "float id": [185323.0, None, 7.0],
+            "x": [1.25, math.nan, 3.0],
+            "flag": [True, False, None],
+            "day": [date(2024, 5, 31), None, date(2024, 6, 1)],
+            "time": [datetime(2024, 5, 31, 12, 30), None, datetime(2024, 6, 1)],  # noqa: DTZ001
+            "zoned": [datetime(2024, 5, 31, 12, 30, tzinfo=UTC), None, None],
+            "many": [[1], [2], [3]],
+        }
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    read = read_table(tmp_path / "t.parquet")
+    assert read.cells("id") == ["1", "2", None]
+    assert read.cells("float id") == ["185323", None, "7"]
+    assert read.numbers("x") == [1.25, None, 3.0]
+    assert read.booleans("flag") == [True, False, None]
+    assert read.times("day").days.tolist()[0] == 19874
+    assert read.times("time").days.tolist()[0] == 19874 + 12.5 / 24
+    assert (read.times("time").zoned, read.times("zoned").zoned) == (False, True)
+    with pytest.raises(UnknownNameError):
+        read.cells("many")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a,b\n", "has no rows"),
+        ("a,a\n1,2\n", "column names of .* occur twice. First: 'a'"),
+        ("a,b\n1\n1,2\n1,2,3\n", r"2 rows of .* do not have 2 cells.*First: row 1 \(1\), row 3 \(3\)"),
+    ],
+)
+def test_tables_that_polars_would_mend(text: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=words):
+        table(tmp_path, text)
+
+
+def test_files_that_are_no_tables(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="There is no table"):
+        read_table(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_bytes("a,b\nü,1\n".encode("latin-1"))
+    with pytest.raises(DataError, match="Save it as UTF-8"):
+        read_table(tmp_path / "t.csv")
+    (tmp_path / "t.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(DataError, match="cannot be read as a table"):
+        read_table(tmp_path / "t.parquet")
+    (tmp_path / "t.xlsx").write_bytes(b"PK")
+    with pytest.raises(UsageError, match="must end in"):
+        read_table(tmp_path / "t.xlsx")
+
+
+def test_an_unknown_column_names_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match=r"Unknown column 'patientid' in t.csv. Did you mean 'patient_id'"):
+        table(tmp_path, "patient_id,b\n1,2\n").cells("patientid")
+
+
+def test_booleans(tmp_path: Path) -> None:
+    read = table(
+        tmp_path, "a,b\n" + "".join(f"{cell},1\n" for cell in ("0", "1", "True", "no", "YES", "", "nan", "1.0"))
+    )
+    assert read.booleans("a") == [False, True, True, False, True, None, None, True]
+
+
+@pytest.mark.parametrize("cell", ["2", "positive", "-", "01"])
+def test_what_is_no_boolean_is_named_with_its_row(cell: str, tmp_path: Path) -> None:
+    rows = "".join(f"{value},x\n" for value in ["1", cell, "0", *[cell] * 11])
+    with pytest.raises(DataError) as caught:
+        table(tmp_path, "a,b\n" + rows).booleans("a")
+    message = str(caught.value)
+    assert message.startswith("12 cells of column a of t.csv: 0 or 1, true or false, yes or no was expected")
+    assert f"First: '{cell}' (row 2), '{cell}' (row 4)" in message
+    assert message.endswith("and 2 more.")
+
+
+@pytest.mark.parametrize("cell", ["3,5", "inf", "1_000", "abc"])
+def test_what_is_no_number(cell: str, tmp_path: Path) -> None:
+    with pytest.raises(EinthovenError, match="a number"):
+        table(tmp_path, f'a,b\n"{cell}",1\n').numbers("a")
+
+
+def test_times(tmp_path: Path) -> None:
+    read = table(tmp_path, "a,b\n2024-05-31,31/05/2024\n2024-05-31 12:00,01/06/2024\n,\n")
+    assert read.times("a").days.tolist()[:2] == [19874, 19874.5]
+    assert math.isnan(read.times("a").days[2])
+    assert read.times("b", "%d/%m/%Y").days.tolist()[:2] == [19874, 19875]
+    with pytest.raises(DataError, match=r"an ISO date .*'31/05/2024' \(row 1\), '01/06/2024' \(row 2\)"):
+        read.times("b")
+    with pytest.raises(DataError, match=r"a date like 31\.05\.2024"):
+        read.times("b", "%d.%m.%Y")
+
+
+def test_some_times_with_a_zone_and_some_without(tmp_path: Path) -> None:
+    read = table(tmp_path, "a,b\n2024-05-31T00:00:00+02:00,1\n2024-05-31,1\n")
+    with pytest.raises(DataError, match="have a time zone and some have none"):
+        read.times("a")
