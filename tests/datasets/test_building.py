@@ -19,8 +19,9 @@ from einthoven.datasets.building import prepare
 from einthoven.datasets.cohort import Cohort, prepared_cohorts
 from einthoven.datasets.dataset import Record, SourceRecord
 from einthoven.datasets.registry import DATASETS
-from einthoven.datasets.source import open_source
+from einthoven.datasets.source import _DECIDING, _DESCRIBING, open_source
 from einthoven.datasets.writing import write_cohort
+from einthoven.foundation.code_identity import code_identity
 from einthoven.foundation.errors import DataError, UnknownNameError, UsageError
 
 LEADS = ("I", "II", "III", "AVR", "AVL", "AVF", "V1", "V2", "V3", "V4", "V5", "V6")
@@ -368,3 +369,19 @@ def test_a_table_that_is_none_is_refused(ptbxl, home, content) -> None:
     (ptbxl.path / "ptbxl_database.csv").write_bytes(content)
     with pytest.raises(DataError, match=r"ptbxl_database\.csv"):
         prepare("ptbxl", ptbxl.path)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "module"),
+    [
+        ("afdb", "windows"),
+        ("unified-af", "recordings"),
+        ("csn", "challenge"),
+        ("code15", "array_files"),
+        ("ptbxl", "wfdb_header"),
+    ],
+)
+def test_the_modules_that_read_a_dataset_are_part_of_what_its_cohort_is_made_from(dataset: str, module: str) -> None:
+    scan = DATASETS.get(dataset).scan
+    whole = code_identity(scan, within=_DECIDING, without=_DESCRIBING)
+    assert code_identity(scan, within=_DECIDING, without=(*_DESCRIBING, f"einthoven.datasets.{module}")) != whole

@@ -140,6 +140,6 @@ def _existing(folder: Path, *, replace: bool) -> Cohort | None:
 
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     keys = [key for key in new if old.get(key) != new[key]]
-    if keys == ["code"]:
-        return "the dataset's code was changed since"
+    if keys and set(keys) <= {"code", "intake"}:
+        return "the code that reads it was changed since"
     return ", ".join(f"{key} ({old.get(key)!r} then, {new[key]!r} now)" for key in keys) or "another schema"

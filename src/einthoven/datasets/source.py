@@ -18,8 +18,12 @@ from einthoven.foundation.identity import content_key_of_items, sha256_file
 from .checking import check_scan
 from .columns import record_table
 from .dataset import Dataset, Scan, SourceRecord
+from .intake import take_in
 
 _REMEMBERED_FOLDERS = 256
+# What decides the content of a cohort lies in these packages, but for what only says where files are and what they are.
+_DECIDING = ("einthoven.datasets", "einthoven.signals")
+_DESCRIBING = ("einthoven.datasets.dataset", "einthoven.datasets.downloading.release")
 
 
 class Listing:
@@ -104,7 +108,8 @@ class Source:
             "version": self.dataset.card.version,
             "rate": self.scan.rate,
             "rules": dict(self.scan.rules),
-            "code": code_identity(self.dataset.scan, within=self.dataset.scan.__module__),
+            "code": code_identity(self.dataset.scan, within=_DECIDING, without=_DESCRIBING),
+            "intake": code_identity(take_in, within=_DECIDING, without=_DESCRIBING),
             "metadata": {file: sha256_file(self.path(file)) for file in self.scan.source_files},
             "files": content_key_of_items(sizes),
             "records": len(self.present),

@@ -18,12 +18,12 @@ from types import ModuleType
 UNKNOWN = "unknown"
 
 
-def code_identity(thing: type | object, *, within: str, without: Collection[str] = ()) -> str:
+def code_identity(thing: type | object, *, within: str | tuple[str, ...], without: Collection[str] = ()) -> str:
     """sha256 (64 hex digits) over the module that defines a class or function, and the modules it imports.
 
     Args:
         thing: a class or a function.
-        within: dotted name of a package; imports are followed inside it, and inside the top-level package of `thing`'s
+        within: dotted names of packages; imports are followed inside them, or inside the top-level package of `thing`'s
             own module if that is another one.
         without: modules that are not followed.
 
@@ -39,7 +39,8 @@ def code_identity(thing: type | object, *, within: str, without: Collection[str]
         except (OSError, TypeError, SyntaxError, IndentationError):
             return UNKNOWN
     top = module.__name__.partition(".")[0]
-    roots = (within,) if top == within.partition(".")[0] else (top,)
+    packages = (within,) if isinstance(within, str) else within
+    roots = packages if top == packages[0].partition(".")[0] else (top,)
     return _identity_of_modules(module.__name__, roots, tuple(sorted(without)))
 
 

@@ -9,17 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from einthoven.datasets.array_files import read_h5
 from einthoven.datasets.building import prepare_dataset
 from einthoven.datasets.cohort import Cohort
 from einthoven.datasets.coverage import task_coverage
-from einthoven.datasets.edf_files import read_edf
 from einthoven.datasets.intake import Intake, take_in
 from einthoven.datasets.manifest import TaskCoverage
 from einthoven.datasets.registry import DATASETS
 from einthoven.datasets.source import open_source
 from einthoven.datasets.writing import BadRecords, Progress
-from einthoven.foundation.code_identity import code_identity
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.signals.leads import STANDARD_LEADS
 
@@ -147,14 +144,8 @@ def _read(table: Path, signals: Path, plan: ImportPlan, outcomes: Path | None) -
 
 
 def _identity(plan: ImportPlan, table: Table, outcomes: Table | None) -> dict[str, Any]:
-    package = __name__.rpartition(".")[0]
     return {
         "table": table.sha256,
         "outcomes": None if outcomes is None else outcomes.sha256,
         "mapping": plan.digest(),
-        "import_code": [
-            code_identity(imported_dataset, within=package),
-            code_identity(read_edf, within=read_edf.__module__),
-            code_identity(read_h5, within=read_h5.__module__),
-        ],
     }
