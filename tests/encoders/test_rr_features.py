@@ -9,6 +9,7 @@ import pytest
 import wfdb
 from sklearn.metrics import roc_auc_score
 
+from einthoven.datasets.phantom.generator import generate_phantom
 from einthoven.encoders.catalogue.rr_features import r_peaks
 from einthoven.encoders.contract import Encoder
 from einthoven.encoders.registry import build_encoder
@@ -139,3 +140,16 @@ def test_leads_of_real_records_agree_on_heart_rate(real: RealFeatures) -> None:
 def test_irregularity_separates_fibrillation_from_sinus_rhythm(real: RealFeatures) -> None:
     for name in ("cv", "rmssd", "median_change", "entropy"):
         assert roc_auc_score(real.target, real.features[name]) > 0.85
+
+
+def test_channels_of_any_name_are_taken_as_they_are() -> None:
+    phantom = generate_phantom(records=4, seed=3, rate=250.0)
+    whole = phantom.signals(0, 4)
+    encoder = build_encoder("rr-features")
+    assert isinstance(encoder, Encoder)
+    native, channels = encoder.card.preprocessings["native"], encoder.card.preprocessings["channels"]
+    rows = [phantom.leads.index(lead) for lead in ("II", "V5", "I")]
+    by_name = encoder.embed(native.apply(whole, phantom.leads, 250.0))
+    np.testing.assert_array_equal(encoder.embed(channels.apply(whole[:, rows], ("A", "B", "C"), 250.0)), by_name)
+    alone = encoder.embed(channels.apply(whole[:, rows[:1]], ("MLII",), 250.0))
+    np.testing.assert_array_equal(alone, by_name)  # lead II shows every beat of these records

@@ -191,3 +191,15 @@ def test_records_that_cannot_be_used():
     broken[0, 3, 5] = np.nan
     with pytest.raises(SignalError, match=r"index \(0, 3, 5\)"):
         Preprocessing(name="x", rate=100).apply(broken, STANDARD_LEADS, 100)
+
+
+def test_leads_of_none_takes_every_channel_as_it_is() -> None:
+    signal = np.random.default_rng(0).normal(size=(2, 3, 500)).astype(np.float32)
+    same = Preprocessing(name="same", leads=None, rate=250)
+    np.testing.assert_array_equal(same.apply(signal, ("ECG1", "ECG2", "x"), 250), signal)
+    assert same.takes(("ECG",))
+    assert same.identity()["leads"] is None
+    limb = Preprocessing(name="limb", leads=("I", "aVF"), rate=250)
+    assert limb.takes(("II", "III"))
+    assert not limb.takes(("II", "V1"))
+    assert not limb.takes(("MLII",))

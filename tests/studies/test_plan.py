@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from einthoven.datasets.building import prepare
 from einthoven.foundation.errors import DataError, UnknownNameError, UsageError
 from einthoven.studies.cells import Cell
 from einthoven.studies.plan import Plan, plan_representations
@@ -109,3 +110,19 @@ def test_a_plan_or_study_that_was_edited_is_not_believed(spec, tmp_path, inline)
         read_plan(folder)
     assert run_plan(plan, folder, inline()).reused == 9
     assert read_plan(folder) == plan
+
+
+@pytest.mark.realdata
+def test_leads_that_a_cohort_has_not_are_refused_before_anything_runs(real_data, home) -> None:
+    prepare("cpsc2021", real_data / "cpsc2021", allow_missing=True)  # leads I and II
+    values = {"study": "representations", "name": "m", "cohort": "cpsc2021-200hz", "tasks": ["af"], "baseline": None}
+
+    def planned(*encoders: object) -> Plan:
+        return plan_representations(parse_spec({**values, "encoders": list(encoders)}, where="m"))
+
+    with pytest.raises(UsageError, match=r"rr-features takes the leads II, V5, I; cohort .* has I, II\. .* channels"):
+        planned("rr-features")
+    with pytest.raises(UsageError, match=r"has I, II\. Leave it out"):
+        planned("random-resnet18")
+    chosen = {"name": "rr-features", "preprocessing": "channels"}
+    assert planned(chosen, "age-sex").counts()["embedding"] == 2

@@ -207,9 +207,12 @@ class MetadataEncoder(Frozen, ABC):
 
 def _fits(x: np.ndarray, preprocessing: Preprocessing) -> bool:
     samples = preprocessing.samples
-    return x.shape[1] == len(preprocessing.leads) and (x.shape[2] == samples or (samples is None and x.shape[2] > 0))
+    leads = preprocessing.leads
+    fits = x.shape[1] > 0 if leads is None else x.shape[1] == len(leads)
+    return fits and (x.shape[2] == samples or (samples is None and x.shape[2] > 0))
 
 
 def _input_of(preprocessing: Preprocessing) -> str:
     length = "any number of" if preprocessing.samples is None else str(preprocessing.samples)
-    return f"{len(preprocessing.leads)} leads x {length} samples at {preprocessing.rate:g} Hz"
+    leads = "any" if preprocessing.leads is None else str(len(preprocessing.leads))
+    return f"{leads} leads x {length} samples at {preprocessing.rate:g} Hz"

@@ -49,7 +49,7 @@ class Preprocessing(BaseModel):
     Attributes:
         name: of the preset: "native" (as the encoder's authors do it), "ecgfix", "interpbench", your own. Not part of
             the identity: two presets that do the same are the same.
-        leads: the leads the encoder takes, in its order.
+        leads: the leads the encoder takes, in its order; None takes whatever channels a record has, as they are.
         rate: Hz.
         seconds: length given to the encoder, round(seconds * rate) samples; None leaves every record as long as it is.
         resampling: see `signals.resampling.resample`.
@@ -71,7 +71,7 @@ class Preprocessing(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str = Field(min_length=1)
-    leads: tuple[str, ...] = Field(default=STANDARD_LEADS, min_length=1)
+    leads: tuple[str, ...] | None = Field(default=STANDARD_LEADS, min_length=1)
     rate: float
     seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     resampling: ResamplingMethod = "polyphase"
@@ -86,8 +86,8 @@ class Preprocessing(BaseModel):
 
     @field_validator("leads")
     @classmethod
-    def _known_leads(cls, leads: tuple[str, ...]) -> tuple[str, ...]:
-        return canonical_leads(leads)
+    def _known_leads(cls, leads: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return None if leads is None else canonical_leads(leads)
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -104,6 +104,16 @@ class Preprocessing(BaseModel):
         """Samples given to the encoder; None when `seconds` is."""
         return None if self.seconds is None else round(self.seconds * self.rate)
 
+    def takes(self, names: Sequence[str]) -> bool:
+        """Whether the leads it wants are among those with these names, or follow from them."""
+        if self.leads is None:
+            return True
+        try:
+            arrange_leads(np.zeros((1, len(names), 1)), names, target=self.leads)
+        except SignalError:
+            return False
+        return True
+
     def identity(self) -> dict[str, Any]:
         """All fields but `name`, as plain JSON values: what a cache key is made of."""
         return self.model_dump(mode="json", exclude={"name"})
@@ -119,7 +129,7 @@ class Preprocessing(BaseModel):
             rate: its sampling rate, Hz.
 
         Returns:
-            float32 (records, len(self.leads), samples), C-contiguous, a new array.
+            float32 (records, leads, samples), C-contiguous, a new array.
 
         Raises:
             SignalError: samples that are not finite, leads that are missing, or a record too short for the filter or,
@@ -131,7 +141,7 @@ class Preprocessing(BaseModel):
                 f"Expected a batch (records, leads, samples), found shape {values.shape}. "
                 "Give one record as signal[None]."
             )
-        arranged = arrange_leads(values, names, target=self.leads)
+        arranged = values if self.leads is None else arrange_leads(values, names, target=self.leads)
         x = resample(arranged, rate, self.rate, method=self.resampling)
         if self.filter is not None:
             x = bandpass(x, self.rate, **self.filter.model_dump())

@@ -26,6 +26,8 @@ _CARD = EncoderCard(
         # 250 Hz: at 100 Hz an R peak is only known to 10 ms, which is as large as the variability of a regular rhythm.
         # Band-limited interpolation to 250 Hz adds nothing to the signal but finds its maxima between the samples.
         "native": Preprocessing(name="native", leads=("II", "V5", "I"), rate=250.0, seconds=10.0),
+        # For recorders whose channels are no standard leads.
+        "channels": Preprocessing(name="channels", leads=None, rate=250.0, seconds=10.0),
     },
     dimension=len(FEATURES),
     pretraining=(),
@@ -37,9 +39,9 @@ _CARD = EncoderCard(
 class RRFeatures(Encoder):
     """The numbers of `rhythm.FEATURES`, each times its scale.
 
-    R peaks are those of lead II. Where it is flat or shows fewer than four beats, V5 and then I are tried; if none
-    shows four, the lead with the most beats counts. The detector never reports two beats within 0.3 s, so rates above
-    200/min are underestimated.
+    R peaks are those of lead II, or of the first channel. Where it is flat or shows fewer than four beats, V5 and then
+    I are tried, or the other channels; if none shows four, the lead with the most beats counts. The detector never
+    reports two beats within 0.3 s, so rates above 200/min are underestimated.
     """
 
     def _embed(self, x: np.ndarray) -> np.ndarray:

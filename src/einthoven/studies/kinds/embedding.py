@@ -6,7 +6,9 @@ from einthoven.datasets.cohort import RECORDS_PART, SIGNALS_PART, Cohort
 from einthoven.embeddings.store import StoredEmbeddings, embed_cohort, embedding_key, is_stored, open_embeddings
 from einthoven.encoders.card import EncoderCard
 from einthoven.encoders.registry import ENCODERS, build_encoder
+from einthoven.foundation.errors import UsageError
 from einthoven.foundation.identity import content_key
+from einthoven.signals.preprocessing import Preprocessing
 from einthoven.studies.cells import Cell
 from einthoven.studies.kind import Context, Kind, Output, changed_since
 from einthoven.studies.provenance import environment, threads
@@ -19,9 +21,21 @@ def plan_embedding(choice: EncoderChoice, cohort: Cohort, *, place: str) -> Cell
 
     Raises:
         UnknownNameError: an encoder, preset or parameter that does not exist.
+        UsageError: the cohort has not the leads the encoder takes.
     """
     card = ENCODERS.get(choice.name).card
     preprocessing = card.preprocessing(choice.preprocessing)
+    if isinstance(preprocessing, Preprocessing) and not preprocessing.takes(cohort.leads):
+        others = [name for name, other in card.preprocessings.items() if other.takes(cohort.leads)]
+        raise UsageError(
+            f"Encoder {choice.id} takes the leads {', '.join(preprocessing.leads or ())}; cohort {cohort.name} has "
+            f"{', '.join(cohort.leads)}. "
+            + (
+                f"Give it the preprocessing {' or '.join(others)} in the study file."
+                if others
+                else "Leave it out (--encoders); none of its preprocessings takes these."
+            )
+        )
     encoder = build_encoder(choice.name, **choice.parameters)
     return Cell(
         kind=KIND.name,
