@@ -165,3 +165,15 @@ def test_what_cannot_be_drawn_is_refused(arguments, error, message) -> None:
     given = {"signal": ecg(), "rate": 100.0, **arguments}
     with pytest.raises(error, match=message):
         draw_ecg(given.pop("signal"), given.pop("rate"), **given)
+
+
+def test_channels_keep_their_own_names_and_a_far_baseline_is_taken_off() -> None:
+    signal = np.stack([np.sin(np.arange(1000) / 20) - 6.0, 0.1 * np.sin(np.arange(1000) / 20) + 0.3])
+    svg = ecg_svg(signal, 100.0, leads=("MLII", "ECG <2>"))
+    assert ">MLII<" in svg
+    assert ">ECG &lt;2&gt;<" in svg
+    quiet = draw_ecg(signal + [[6.0], [0.0]], 100.0, leads=("MLII", "x"))
+    far = draw_ecg(signal, 100.0, leads=("MLII", "x"))
+    assert far.get_size_inches().tolist() == quiet.get_size_inches().tolist()
+    with pytest.raises(SignalError, match="occurs twice"):
+        draw_ecg(signal, 100.0, leads=("II", "Lead II"))

@@ -22,15 +22,18 @@ def test_a_record_name_on_the_paper_is_escaped(make_study):
     assert "&lt;script" in html
 
 
-def test_a_cohort_of_other_channels_has_a_report_without_the_picture(make_study, monkeypatch):
+def test_a_cohort_of_other_channels_shows_them_under_their_names(make_study, monkeypatch):
     from einthoven.studies.results import CohortResult
 
     folder = make_study()
     real = CohortResult.model_validate_json
+    channels = tuple(f"channel {number}" for number in range(12))
 
-    def one_channel(text, **more):
+    def of_channels(text, **more):
         found = real(text, **more)
-        return found.model_copy(update={"cohort": found.cohort.model_copy(update={"leads": ("ECG",)})})
+        return found.model_copy(update={"cohort": found.cohort.model_copy(update={"leads": channels})})
 
-    monkeypatch.setattr(CohortResult, "model_validate_json", one_channel)
-    assert "One ECG of the cohort" not in write_report(folder).read_text()
+    monkeypatch.setattr(CohortResult, "model_validate_json", of_channels)
+    html = write_report(folder).read_text()
+    assert "One ECG of the cohort" in html
+    assert all(name in html for name in channels)

@@ -34,6 +34,7 @@ _PULSE = 10.0  # mm of paper for the calibration pulse before a strip
 _HEADER = 10.0
 _FOOTER = 7.5
 _LEAST_ROW = 20.0  # mm between baselines, so that quiet records are not cramped
+_FAR_BASELINE = 0.5  # mV
 _MOST_ROW = 70.0
 _MM_PER_INCH = 25.4
 
@@ -60,8 +61,9 @@ def draw_ecg(
     """Draw one record on ECG paper.
 
     The layout "3x4+rhythm" shows 2.5 s of each of the 12 standard leads and 10 s of lead II below, all on one time
-    axis; a record that lacks a standard lead is drawn as "rows", each lead over its whole length. Samples that are not
-    finite are gaps. Rows move apart where high voltages would overlap.
+    axis; a record that lacks a standard lead, or has channels of other names, is drawn as "rows", each lead over its
+    whole length. Samples that are not finite are gaps. A lead whose median is more than half a mV from zero is drawn
+    about its median. Rows move apart where high voltages would overlap.
 
     Args:
         signal: mV (leads, samples).
@@ -90,7 +92,7 @@ def draw_ecg(
             raise UsageError(f"{name}: expected a positive number, found {number}.")
     if layout not in ("3x4+rhythm", "rows"):
         raise UsageError(f"layout: expected '3x4+rhythm' or 'rows', found {layout!r}.")
-    by_lead = dict(zip(canonical_leads(leads), values, strict=True))
+    by_lead = {name: _about_its_baseline(lead) for name, lead in zip(_names(leads), values, strict=True)}
     whole = layout == "3x4+rhythm" and set(STANDARD_LEADS) <= set(by_lead)
     rows = _standard_rows(by_lead, rate, speed) if whole else _full_rows(by_lead, rate)
     seconds = _seconds(rows, rate, speed)
@@ -165,6 +167,23 @@ def _own_settings(*, salt: str | None = None) -> Iterator[None]:
             rcParams["svg.hashsalt"] = salt
             rcParams["path.simplify_threshold"] = 0.2
         yield
+
+
+def _names(leads: Sequence[str]) -> tuple[str, ...]:
+    """Standard names of standard leads; a recorder's own channels keep theirs."""
+    try:
+        return canonical_leads(leads)
+    except SignalError:
+        if len(set(leads)) < len(leads) or set(leads) & set(STANDARD_LEADS):
+            raise  # a lead twice, or one of the standard leads under a wrong name
+        return tuple(_printable(lead) for lead in leads)
+
+
+def _about_its_baseline(lead: np.ndarray) -> np.ndarray:
+    """A lead far from zero, as of a recorder that is coupled directly, moved to its baseline: paper has no zero."""
+    finite = lead[np.isfinite(lead)]
+    middle = float(np.median(finite)) if len(finite) else 0.0
+    return lead - middle if abs(middle) > _FAR_BASELINE else lead
 
 
 def _standard_rows(by_lead: dict[str, np.ndarray], rate: float, speed: float) -> list[list[_Strip]]:

@@ -12,7 +12,6 @@ import jinja2
 from markupsafe import Markup
 
 from einthoven.foundation.publishing import exclusive, publish_folder
-from einthoven.signals.leads import STANDARD_LEADS
 from einthoven.studies.results import METRICS
 
 from . import formatting
@@ -135,8 +134,6 @@ def _example(study: StudyReading) -> Markup | None:
     from .ecg_paper import ecg_svg
 
     cohort = study.cohort.cohort
-    if not set(cohort.leads) <= set(STANDARD_LEADS):
-        return None  # a recorder's own channels have no place on the paper of the standard leads
     title = f"Record {study.cohort.example_record}"
     return Markup(ecg_svg(study.example, cohort.rate, leads=cohort.leads, title=title))  # noqa: S704  # escapes its title
 
