@@ -70,7 +70,7 @@ def test_another_content_under_the_same_name_is_refused_unless_replaced(ptbxl, h
     first = prepare("ptbxl", ptbxl.path)
     ptbxl.rows[5]["scp_codes"] = "{'IMI': 0.0}"
     ptbxl.write_metadata()
-    with pytest.raises(UsageError, match=r"prepared from something else: metadata .*--replace"):
+    with pytest.raises(UsageError, match=r"prepared from something else: its tables were changed.*--replace"):
         prepare("ptbxl", ptbxl.path)
     assert Cohort.open("ptbxl-100hz").fingerprint == first.fingerprint
     second = prepare("ptbxl", ptbxl.path, replace=True)

@@ -53,10 +53,13 @@ def write(folder: Path, name: str, *, samples: int = 5000, dx: str = "426783006"
 def test_cpsc_leaves_short_records_out_and_cuts_long_ones_to_their_middle(tmp_path, home) -> None:
     for index in range(10):
         write(tmp_path / "g1", f"A{index:04d}", samples=(5000, 4500, 7501)[index % 3], comment=("#", "# ")[index % 2])
-    cohort = prepare("cpsc2018", tmp_path)
+    cohort = prepare("cpsc2018", tmp_path, allow_missing=True)
     assert cohort.samples == 5000
-    assert cohort.manifest.excluded.counts == {"shorter than 10 s": 3}
-    assert cohort.manifest.promised_records == 10
+    assert cohort.manifest.excluded.counts == {"shorter than 10 s": 3, "not in the folder": 6867}
+    assert cohort.manifest.promised_records == 6877
+    assert any("ecgfix draws from all records" in note for note in cohort.manifest.notes)
+    with pytest.raises(DataError, match=r"10 of 6877 records of cpsc2018 are in .* --allow-missing"):
+        prepare("cpsc2018", tmp_path, name="whole")
     whole = read_wfdb(tmp_path / "g1" / "A0002", record_id="A0002", patient_id="A0002").signal
     row = list(cohort.record_ids).index("A0002")
     np.testing.assert_allclose(cohort.signal(row), whole[:, 1250:6250], atol=1e-6)
@@ -73,14 +76,14 @@ def test_cpsc_leaves_short_records_out_and_cuts_long_ones_to_their_middle(tmp_pa
 )
 def test_age_and_sex_as_the_headers_write_them(tmp_path, home, age, sex, expected) -> None:
     write(tmp_path, "E00001", age=age, sex=sex)
-    records = prepare("georgia", tmp_path).records
+    records = prepare("georgia", tmp_path, allow_missing=True).records
     assert (records["age"][0], records["sex"][0]) == expected
 
 
 def test_an_empty_dx_is_no_label_and_no_error(tmp_path, home) -> None:
     write(tmp_path, "E00001", dx="")
     write(tmp_path, "E00002", dx="164889003,999")
-    cohort = prepare("georgia", tmp_path)
+    cohort = prepare("georgia", tmp_path, allow_missing=True)
     assert cohort.task("scored-2021").rows.tolist() == [1]
     task = cohort.task("scored-2021")
     assert [label for label, hit in zip(task.labels, task.targets[0], strict=True) if hit] == ["AF"]
@@ -105,7 +108,7 @@ def test_a_record_with_any_other_code_is_not_in_the_48(tmp_path, home) -> None:
     write(tmp_path / "WFDBRecords" / "01" / "010", "JS00001", dx="426177001,164934002")
     write(tmp_path / "WFDBRecords" / "01" / "010", "JS00002", dx="426177001,55827005")
     write(tmp_path / "WFDBRecords" / "01" / "019", "JS01052", dx="426177001")
-    cohort = prepare("csn", tmp_path)
+    cohort = prepare("csn", tmp_path, allow_missing=True)
     assert cohort.record_ids.tolist() == ["JS00001", "JS00002"]  # the third is corrupt in the release
     assert cohort.task("ecgfix-48").rows.tolist() == [0]
     assert cohort.task("merl-38").rows.tolist() == [0]
@@ -167,6 +170,46 @@ def test_cinc2017_keeps_records_of_their_own_length_or_cuts_them_into_windows(re
     assert windows.manifest.excluded.counts["shorter than 10 s"] == int((whole.lengths < 3000).sum())
     row = list(windows.record_ids).index("A00001-01")
     np.testing.assert_array_equal(windows.signal(row), whole.signal(0)[:, 3000:6000])
+
+
+def _cinc2017(folder: Path, *, samples: int, records: int = 1) -> Path:
+    """A folder with the reference of version 3, by its counts, and headers of the first records."""
+    counts = {"N": 5076, "A": 758, "O": 2415, "~": 279}
+    rows = [f"A{i:05d},{label}" for i, label in enumerate((k for k, n in counts.items() for _ in range(n)), 1)]
+    (folder / "training2017").mkdir(parents=True, exist_ok=True)
+    (folder / "REFERENCE-v3.csv").write_text("\n".join(rows) + "\n")
+    for i in range(1, records + 1):
+        name = f"A{i:05d}"
+        (folder / "training2017" / f"{name}.mat").write_bytes(bytes(24 + 2 * min(samples, 20_000)))
+        header = f"{name} 1 300 {samples}\n{name}.mat 16+24 1000/mV 16 0 0 0 0 ECG\n"
+        (folder / "training2017" / f"{name}.hea").write_text(header)
+    return folder
+
+
+def test_a_window_that_no_record_of_cinc2017_fills_is_refused_and_says_so(tmp_path, home) -> None:
+    source = _cinc2017(tmp_path / "source", samples=3001)
+    for window in (62, 10**12, 10**400):
+        with pytest.raises(DataError, match=f"window is {window} s, and no record is that long: they have 9 to 61 s"):
+            prepare("cinc2017", source, allow_missing=True, options={"window": window})
+    with pytest.raises(DataError, match=r"window is 11 s, and no record is that long: the longest here has 10\.0 s"):
+        prepare("cinc2017", source, allow_missing=True, options={"window": 11})
+    with pytest.raises(DataError, match="window is -1; seconds were expected"):
+        prepare("cinc2017", source, allow_missing=True, options={"window": -1})
+    scan = DATASETS.get("cinc2017").scan(source, 300.0, {"window": 5})
+    assert [record.record_id for record in scan.records[:3]] == ["A00001-00", "A00001-01", "A00002"]
+
+
+def test_a_header_of_cinc2017_that_promises_more_than_any_record_has_is_refused(tmp_path, home) -> None:
+    source = _cinc2017(tmp_path / "source", samples=10**15)
+    with pytest.raises(DataError, match=r"record A00001 promises 1000000000000000 samples; .* more than 18300"):
+        prepare("cinc2017", source, allow_missing=True, options={"window": 5})
+
+
+@pytest.mark.parametrize("content", [b"A00001,\xe9\n", "A00001,N\n".encode("utf-16"), "A00001,N\n".encode("utf-16-le")])
+def test_a_reference_of_cinc2017_that_is_no_utf8_is_refused(tmp_path, home, content) -> None:
+    (tmp_path / "REFERENCE-v3.csv").write_bytes(content)
+    with pytest.raises(DataError, match=r"REFERENCE-v3\.csv is not UTF-8 text: byte \d+ is 0x"):
+        prepare("cinc2017", tmp_path, allow_missing=True)
 
 
 def test_where_records_end_is_part_of_what_their_signals_are(real_data, home) -> None:

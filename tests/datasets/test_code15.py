@@ -52,6 +52,14 @@ def test_labels_ages_sexes_and_patients(tmp_path) -> None:
         ("True", "0.4", True),
         ("True", "1.0", True),
         ("True", "1.2", False),  # died, but later
+        ("True", "0.001", True),
+        ("True", "0", None),  # at the ECG or before it: not after it, as in imported tables
+        ("True", "-0.0", None),
+        ("True", "-2", None),
+        ("False", "0", None),
+        ("False", "-2", None),
+        ("True", "nan", None),
+        ("False", "nan", None),
         ("False", "3.0", False),
         ("False", "1.0", False),
         ("False", "0.9", None),  # alive when last seen, not yet a year later
@@ -65,6 +73,42 @@ def test_who_died_within_a_year_and_of_whom_it_is_not_known(tmp_path, death, yea
     write_csv(tmp_path / "exams.csv", EXAM_COLUMNS, [exam(1, 1, death=death, timey=years), exam(2, 2)])
     positives = scan(tmp_path).tasks["death-1y"].positives
     assert dict(positives) == ({} if expected is None else {"1": frozenset(["death"] if expected else [])})
+
+
+def test_a_death_at_or_before_the_ecg_is_left_out_and_counted(tmp_path) -> None:
+    years = ("0", "-1", "0.5", "2", "", "nan")
+    rows = [exam(i + 1, i, death="True", timey=time) for i, time in enumerate(years)]
+    write_csv(tmp_path / "exams.csv", EXAM_COLUMNS, [*rows, exam(9, 9, death="False", timey="0")])
+    scanned = scan(tmp_path)
+    assert dict(scanned.tasks["death-1y"].positives) == {"3": {"death"}, "4": frozenset()}
+    assert "Left out of death-1y: 2 exams with a death at or before the ECG." in scanned.notes
+    assert scanned.rules["code15-death"].startswith("2: ")
+    write_csv(tmp_path / "exams.csv", EXAM_COLUMNS, [exam(1, 1, death="True", timey="0.5")])
+    assert not any("Left out" in note for note in scan(tmp_path).notes)
+
+
+@pytest.mark.parametrize(("age", "expected"), [("", None), ("nan", None), ("inf", None), ("-1", None), ("126", None),
+                                             ("0", 0.0), ("125", 125.0)])  # fmt: skip
+def test_an_age_that_nobody_has_is_none(tmp_path, age, expected) -> None:
+    write_csv(tmp_path / "exams.csv", EXAM_COLUMNS, [exam(1, 1, age=age)])
+    assert scan(tmp_path).records[0].metadata["age"] == expected
+
+
+@pytest.mark.parametrize("column", ["exam_id", "AF", "trace_file"])
+def test_a_column_that_is_there_twice_is_named(tmp_path, column) -> None:
+    write_csv(tmp_path / "exams.csv", EXAM_COLUMNS, [exam(1, 1)])
+    head, _, rest = (tmp_path / "exams.csv").read_text().partition("\n")
+    (tmp_path / "exams.csv").write_text(f"{head.strip()},{column}\n{rest}")
+    with pytest.raises(DataError, match=f"has more than one column {column}; one was expected. Remove the others"):
+        scan(tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1"])
+def test_a_table_that_is_no_utf8_is_refused(tmp_path, encoding) -> None:
+    write_csv(tmp_path / "exams.csv", EXAM_COLUMNS, [exam(1, 1, patient_id="Zoé")])
+    (tmp_path / "exams.csv").write_bytes((tmp_path / "exams.csv").read_text(encoding="utf-8").encode(encoding))
+    with pytest.raises(DataError, match=r"exams\.csv is not UTF-8 text: byte \d+ is 0x.*save it as UTF-8"):
+        scan(tmp_path)
 
 
 def test_a_cohort_keeps_each_records_own_length(tmp_path, home) -> None:
@@ -115,8 +159,10 @@ def test_an_exam_that_a_file_has_twice_is_refused(tmp_path) -> None:
         ({"AF": "maybe"}, "1 rows have no valid AF; True or False was expected. First: exam 2 has 'maybe'"),
         ({"AF": ""}, "no valid AF; True or False was expected. First: exam 2 has None"),
         ({"timey": "long"}, "no valid timey; a number was expected"),
+        ({"timey": "inf"}, "no valid timey; a number was expected"),
+        ({"age": "old"}, "no valid age; a number was expected.*'old'. Correct it or download the file again"),
         ({"trace_file": ""}, "1 rows have no trace_file"),
-        ({"patient_id": ""}, "1 rows have no patient_id"),
+        ({"patient_id": ""}, "1 rows have no patient_id.*Correct it or download the file again"),
     ],
 )
 def test_a_row_that_is_not_what_it_should_be_is_refused(tmp_path, change, message) -> None:

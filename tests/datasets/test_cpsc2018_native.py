@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.io
 
+from einthoven.datasets import array_files
 from einthoven.datasets.building import prepare
 from einthoven.datasets.catalogue.cpsc2018 import DATASET, SNOMED_OF_NATIVE
 from einthoven.datasets.catalogue.cpsc2018 import LABEL_OF_CODE as DATASET_LABELS
@@ -51,7 +52,7 @@ def test_lengths_ages_and_labels_of_made_records(tmp_path, home) -> None:
             age=np.nan if index == 0 else 40 + index,
         )
     reference(source, {f"A{i + 1:04d}": (str(i % 9 + 1), "5") if i == 1 else (str(i % 9 + 1),) for i in range(10)})
-    cohort = prepare("cpsc2018", source)
+    cohort = prepare("cpsc2018", source, allow_missing=True)
     assert cohort.samples == 5000
     assert cohort.manifest.promised_records == 10
     assert cohort.manifest.excluded.counts == {"shorter than 10 s": 3}
@@ -115,6 +116,24 @@ def test_a_reference_that_is_not_what_it_should_be_is_refused(tmp_path, labels, 
 
 
 @pytest.mark.parametrize(
+    "content", [b"Recording,\xe9\n", "Recording\n".encode("utf-16"), "Recording\n".encode("utf-16-le")]
+)
+def test_a_reference_that_is_no_utf8_is_refused(tmp_path, content) -> None:
+    (tmp_path / "REFERENCE.csv").write_bytes(content)
+    with pytest.raises(DataError, match=r"REFERENCE\.csv is not UTF-8 text: byte \d+ is 0x"):
+        scan(tmp_path)
+
+
+def test_a_reference_without_a_column_or_with_one_twice_is_refused(tmp_path) -> None:
+    (tmp_path / "REFERENCE.csv").write_text("Recording,First_label\n")
+    with pytest.raises(DataError, match="has no column Second_label, Third_label; found Recording, First_label"):
+        scan(tmp_path)
+    (tmp_path / "REFERENCE.csv").write_text(",".join((*COLUMNS, "Recording")) + "\n")
+    with pytest.raises(DataError, match="has more than one column Recording"):
+        scan(tmp_path)
+
+
+@pytest.mark.parametrize(
     ("stored", "message"),
     [
         ({"val": np.ones((12, 5000))}, "has no struct ECG of sex, age and data"),
@@ -125,6 +144,18 @@ def test_a_file_that_is_no_such_struct_is_refused(tmp_path, stored, message) -> 
     scipy.io.savemat(tmp_path / "A0001.mat", stored)
     reference(tmp_path, {"A0001": ("1",)})
     with pytest.raises(DataError, match=message):
+        scan(tmp_path)
+
+
+def test_a_file_that_may_not_be_read_is_refused_with_the_words_of_the_system(tmp_path, monkeypatch) -> None:
+    write(tmp_path, "A0001", ecg(5000, 500))
+    reference(tmp_path, {"A0001": ("1",)})
+
+    def refuse(file: Path, **_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(file))
+
+    monkeypatch.setattr(array_files, "check_file", refuse)
+    with pytest.raises(DataError, match=r"A0001\.mat cannot be read \(Permission denied\)\. Check who may read it"):
         scan(tmp_path)
 
 
@@ -144,7 +175,7 @@ def test_real_files_are_millivolts_in_standard_order_with_the_labels_of_an_indep
     for file in files:
         shutil.copy(file, tmp_path / file.name)
     reference(tmp_path, {file.stem: tuple(number_of[label] for label in sorted(stated[file.stem])) for file in files})
-    cohort = prepare("cpsc2018", tmp_path)
+    cohort = prepare("cpsc2018", tmp_path, allow_missing=True)
     assert list(zip(cohort.records["age"], cohort.records["sex"], strict=True)) == [
         (52.0, "M"),
         (48.0, "F"),
@@ -183,5 +214,8 @@ def test_both_releases_of_the_same_records_are_one_dataset(real_data, tmp_path, 
         (r.record_id, dict(r.metadata), r.left_out) for r in other.records
     ]
     assert (native.tasks, native.splits) == (other.tasks, other.splits)
-    one, two = prepare("cpsc2018", source, name="one"), prepare("cpsc2018", tmp_path / "native", name="two")
+    one, two = (
+        prepare("cpsc2018", source, name="one", allow_missing=True),
+        prepare("cpsc2018", tmp_path / "native", name="two", allow_missing=True),
+    )
     assert one.signals_fingerprint == two.signals_fingerprint

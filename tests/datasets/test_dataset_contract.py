@@ -58,6 +58,7 @@ def test_its_card_and_its_scan_agree(dataset: Dataset, folder: Path | None) -> N
     check_scan(scan, where=dataset.name)
     assert list(scan.tasks) == list(dataset.card.tasks)
     assert list(scan.splits) == list(dataset.card.split_rules)
+    assert list(scan.concepts) == list(dataset.card.concepts)
     assert scan.rate == dataset.card.rates[0]
     assert scan.rules
 

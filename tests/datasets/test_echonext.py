@@ -74,11 +74,11 @@ def test_an_array_of_many_records_is_digested_once(folder, home, monkeypatch) ->
     """The splits alternate in the metadata, and an array of the release has up to 17 GB."""
     read: list[str] = []
 
-    def counted(file: Path) -> tuple[int, str, bytes | None]:
-        read.append(file.name)
+    def counted(file: str) -> tuple[int, str, bytes | None]:
+        read.append(Path(file).name)
         return digested(file)
 
-    monkeypatch.setattr("einthoven.datasets.writing.digested", counted)
+    monkeypatch.setattr("einthoven.datasets.source_files.digested", counted)
     sources = pl.read_parquet(prepare("echonext", folder).path / "sources.parquet")
     assert len([name for name in read if "waveforms" in name]) == 3
     arrays = sources["file"].str.contains("waveforms")

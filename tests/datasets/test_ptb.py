@@ -68,8 +68,18 @@ def test_a_reason_nobody_knows_is_refused(tmp_path) -> None:
 def test_a_folder_or_list_of_something_else_is_refused(tmp_path) -> None:
     with pytest.raises(DataError, match="RECORDS does not exist"):
         DATASET.scan(tmp_path, 1000.0, {})
-    (tmp_path / "RECORDS").write_text("s0010_re\n")
-    with pytest.raises(DataError, match="names the record 's0010_re'; one like patient001/s0010_re"):
+    for line in ("s0010_re", "/s0010_re", "patient001/", "a/b/c", "../s0010_re", "patient001/..", "a b/c"):
+        (tmp_path / "RECORDS").write_text(line + "\n")
+        with pytest.raises(
+            DataError, match=r"names the record '.*'; one like patient001/s0010_re .* Download it again"
+        ):
+            DATASET.scan(tmp_path, 1000.0, {})
+
+
+@pytest.mark.parametrize("content", [b"patient001/s0010_r\xe9\n", "patient001/s0010_re\n".encode("utf-16"), b"a\x00/b"])
+def test_a_list_that_is_no_utf8_is_refused(tmp_path, content) -> None:
+    (tmp_path / "RECORDS").write_bytes(content)
+    with pytest.raises(DataError, match=r"RECORDS is not UTF-8 text: byte \d+ is 0x"):
         DATASET.scan(tmp_path, 1000.0, {})
 
 

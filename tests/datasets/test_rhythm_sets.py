@@ -72,11 +72,11 @@ def test_a_cohort_of_afdb_holds_the_windows_it_says(tmp_path: Path) -> None:
 def test_other_windows_can_be_asked_for_and_none_is_refused(tmp_path: Path) -> None:
     folder = write_afdb(tmp_path / "afdb")
     assert afdb.scan(folder, 250.0, {"window": 30}).samples == 7500
-    with pytest.raises(UsageError, match="window is 0; a number of seconds"):
+    with pytest.raises(UsageError, match="window is 0; 1 to 3600 seconds were expected"):
         afdb.scan(folder, 250.0, {"window": 0})
 
 
-def test_a_recording_at_another_rate_or_without_order_is_refused(tmp_path: Path) -> None:
+def test_a_recording_at_another_rate_is_refused(tmp_path: Path) -> None:
     write_holter(tmp_path, "04015", rate=128, samples=2000, marks=[(0, "N")])
     with pytest.raises(DataError, match=r"04015\.hea is sampled at 128 Hz; 250 Hz was expected"):
         afdb.scan(tmp_path, 250.0, WINDOW)
@@ -132,6 +132,24 @@ def test_the_real_cpsc2021_is_normal_outside_its_marked_episodes(real_data: Path
     assert len({record.patient_id for record in scan.records}) == 6
     kinds = labels(scan, "patient-kind")
     assert (kinds["data_8_4-00000"], kinds["data_35_4-00000"]) == ({"persistent"}, {"non"})
+
+
+def test_outside_marked_episodes_cpsc2021_is_normal(tmp_path: Path) -> None:
+    leads, comment = ("I", "II"), ["paroxysmal atrial fibrillation"]
+    marks = [(2500, "AFIB"), (5000, "N")]
+    write_holter(tmp_path, "data_7_1", rate=200, samples=8000, marks=marks, names=leads, comments=comment)
+    write_holter(tmp_path, "data_7_2", rate=200, samples=1000, marks=[(0, "N")], names=leads, comments=comment)
+    write_holter(tmp_path, "data_8_1", rate=200, samples=2000, marks=[(0, "N")], names=leads, comments=["sick"])
+    with pytest.raises(DataError, match=r"data_8_1 says 'sick'; one of non atrial fibrillation"):
+        cpsc2021.scan(tmp_path, 200.0, WINDOW)
+    for file in tmp_path.glob("data_8_1.*"):
+        file.unlink()
+    scan = cpsc2021.scan(tmp_path, 200.0, WINDOW)
+    af = [labels(scan, "af")[f"data_7_1-{window:05d}"] for window in range(4)]
+    assert af == [set(), {"AFIB"}, set(), set()]
+    assert {record.patient_id for record in scan.records} == {"7"}
+    assert scan.records[-1].left_out == "shorter than one window"
+    assert scan.whole == 5 + 1436 - 2
 
 
 def write_to_annotations(annotations: Path, folder: Path, name: str, samples: int) -> None:

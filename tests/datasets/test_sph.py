@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import shutil
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -11,12 +12,16 @@ import pytest
 
 from einthoven.datasets.building import prepare
 from einthoven.datasets.catalogue.sph import DATASET, STATEMENTS, statements
+from einthoven.datasets.text_files import read_text
 from einthoven.foundation.errors import DataError
 from einthoven.signals.leads import STANDARD_LEADS
 from einthoven.signals.limb_law import limb_lead_residuals
 from einthoven.signals.units import record_amplitudes
 
 from .layouts import ecg, write_csv, write_sph
+
+# Latin-1, UTF-16 with and without its mark, bytes of nothing.
+NO_TEXT = [b"ECG_ID,\xe9\n", "ECG_ID,N\n".encode("utf-16"), "ECG_ID,N\n".encode("utf-16-le"), b"\x80\x81"]
 
 
 def test_a_cohort_from_the_layout_of_the_release(tmp_path, home) -> None:
@@ -60,9 +65,13 @@ def test_a_signal_of_another_length_than_promised_is_refused(tmp_path, home) -> 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"Age": "old"}, "record A1 has Age 'old'; a number was expected"),
-        ({"N": ""}, "record A1 has N ''; a number"),
-        ({"Sex": "x"}, "record A1 has Sex 'x'; F, M or nothing"),
+        ({"Age": "old"}, "row 1, record A1, has Age 'old'; a number or nothing was expected"),
+        ({"Age": "old"}, "Correct it or download the file again"),
+        *[
+            ({"N": n}, r"metadata\.csv: row 1, record A1, has N .*; a whole number of samples was expected. Correct it")
+            for n in ("", "nan", "1e400", "inf", "-5", "0", "5000.5", "5_000", "²", "٣", "9" * 5000)
+        ],
+        ({"Sex": "x"}, "record A1, has Sex 'x'; F, M or nothing"),
     ],
 )
 def test_a_row_that_is_not_what_it_should_be_is_refused(tmp_path, change, message) -> None:
@@ -70,6 +79,60 @@ def test_a_row_that_is_not_what_it_should_be_is_refused(tmp_path, change, messag
     write_csv(tmp_path / "metadata.csv", list(row), [row])
     with pytest.raises(DataError, match=message):
         DATASET.scan(tmp_path, 500.0, {})
+
+
+@pytest.mark.parametrize(("age", "expected"), [("", None), ("nan", None), ("1e400", None), ("-1", None), ("300", None),
+                                             ("0", 0.0), ("125", 125.0)])  # fmt: skip
+def test_an_age_that_nobody_has_is_none(tmp_path, age, expected) -> None:
+    row = {"ECG_ID": "A1", "AHA_Code": "1", "Patient_ID": "S1", "Age": age, "Sex": "F", "N": "5000"}
+    write_csv(tmp_path / "metadata.csv", list(row), [row])
+    assert DATASET.scan(tmp_path, 500.0, {}).records[0].metadata["age"] == expected
+
+
+@pytest.mark.parametrize("content", NO_TEXT)
+def test_a_table_that_is_no_utf8_is_refused(tmp_path, content) -> None:
+    (tmp_path / "metadata.csv").write_bytes(content)
+    with pytest.raises(DataError, match=r"metadata\.csv is not UTF-8 text: byte \d+ is 0x"):
+        DATASET.scan(tmp_path, 500.0, {})
+
+
+def test_a_column_that_is_there_twice_is_named(tmp_path) -> None:
+    (tmp_path / "metadata.csv").write_text("ECG_ID,AHA_Code,Patient_ID,Age,Sex,N,N\nA1,1,S1,1,F,5,6\n")
+    with pytest.raises(DataError, match=r"metadata\.csv has more than one column N; one was expected"):
+        DATASET.scan(tmp_path, 500.0, {})
+
+
+def test_a_table_with_a_byte_order_mark_and_short_rows_is_read_and_one_that_is_no_table_is_refused(tmp_path) -> None:
+    file = tmp_path / "metadata.csv"
+    file.write_bytes(b"\xef\xbb\xbfECG_ID,AHA_Code,Patient_ID,N,Age,Sex\r\nA1,1,S1,5000\r\n\r\n")
+    assert [r.record_id for r in DATASET.scan(tmp_path, 500.0, {}).records] == ["A1"]
+    file.write_text("ECG_ID,AHA_Code,Patient_ID,N,Age,Sex\n" + "x" * 200_000)
+    with pytest.raises(DataError, match=r"metadata\.csv cannot be read as a table: .*, line 2\. Download it again"):
+        DATASET.scan(tmp_path, 500.0, {})
+
+
+def test_a_byte_that_is_no_utf8_is_counted_from_the_start_of_the_file(tmp_path) -> None:
+    for start in (b"", b"\xef\xbb\xbf"):
+        (tmp_path / "x.csv").write_bytes(start + b"ab\xe9c")
+        with pytest.raises(DataError, match=f"byte {len(start) + 2} is 0xe9. Download it again, or save it as UTF-8"):
+            read_text(tmp_path / "x.csv", where="it")
+    (tmp_path / "x.csv").write_bytes("é".encode("utf-16"))
+    with pytest.raises(DataError, match=r"byte 0 is 0xff\. It begins as UTF-16 does"):
+        read_text(tmp_path / "x.csv", where="it")
+    for nothing in (tmp_path, tmp_path / "y.csv"):
+        with pytest.raises(DataError, match=r"does not exist\. --source must name the folder that has it\."):
+            read_text(nothing, where="the folder that has it")
+
+
+def test_a_text_file_that_may_not_be_read_is_refused_with_the_words_of_the_system(tmp_path, monkeypatch) -> None:
+    (tmp_path / "x.csv").write_text("a")
+
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(DataError, match=r"x\.csv cannot be read \(Permission denied\)\. Check who may read it"):
+        read_text(tmp_path / "x.csv", where="it")
 
 
 def test_another_folder_or_table_is_refused(tmp_path) -> None:

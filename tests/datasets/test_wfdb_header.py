@@ -41,6 +41,59 @@ def test_without_a_baseline_the_zero_of_the_converter_is_it_and_a_gain_of_0_is_t
     assert (signal.gain, signal.baseline) == (200.0, 1024)
 
 
+_HUGE = "9" * 5000
+_FULL = "r 1 100 10\nr.dat 16 {gain} 16 {zero} 0 {total} 0 I"
+
+
+@pytest.mark.parametrize(
+    "gain", ["1.2.3", ".", "100..0", "1e999", "-1e999", "nan", "inf", "1e-999", "1e-30", _HUGE, "²", "٣", "1_0", "1e",
+             f"200({_HUGE})", "200(²)", "1e5000"]
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["I", "I two"])  # with one word, and without that short way
+def test_a_gain_that_is_no_real_number_is_refused(gain, name) -> None:
+    text = _FULL.format(gain=f"{gain}/mV", zero=0, total=0).removesuffix("I") + name
+    with pytest.raises(DataError, match=r"record 7 gives a gain as .*; 1000\(0\)/mV was expected"):
+        parse_header(text, where="record 7")
+
+
+@pytest.mark.parametrize(
+    ("gain", "expected"),
+    [("0", 200), ("0.0", 200), ("-0", 200), ("0e9", 200), (".5", 0.5), ("1.", 1), ("-2e3", -2000), ("1e-6", 1e-6)],
+)
+def test_every_real_number_is_a_gain(gain, expected) -> None:
+    assert parse_header(_FULL.format(gain=gain, zero=0, total=0), where="r").signals[0].gain == expected
+
+
+@pytest.mark.parametrize("number", ["²", "٣", _HUGE, "1_0", "1.5", "nan", ""])
+@pytest.mark.parametrize("text", ["r {} 100 10\n", "r 0 100 {}\n", _FULL.format(gain=1, zero="{}", total=0),
+                                  _FULL.format(gain=1, zero=0, total="{}")])  # fmt: skip
+def test_a_whole_number_has_few_digits_and_nothing_else(text, number) -> None:
+    with pytest.raises(DataError, match="record 7"):
+        # "_" stands for nothing, which would move the next field up.
+        parse_header(text.format(number or "_"), where="record 7")
+
+
+@pytest.mark.parametrize(
+    "kind", ["16x0", "16x00", "²", "16x²", f"16:{_HUGE}", f"16+{_HUGE}", _HUGE, "16:-1", "16x", "x2"]
+)
+def test_a_format_that_cannot_be_is_refused(kind) -> None:
+    with pytest.raises(DataError, match=r"record 7 gives a format as .* one sample a frame or more"):
+        parse_header(f"r 1 100 10\nr.dat {kind} 200\n", where="record 7")
+
+
+@pytest.mark.parametrize("file", [".", "..", "a/b", "../x", "a\\b"])
+def test_a_signal_file_that_is_no_name_is_refused(file) -> None:
+    for rest in ("16", "16 200(0)/mV 16 0 0 0 0 I"):
+        with pytest.raises(DataError, match=r"names the signal file .*; one in its own folder was expected"):
+            parse_header(f"r 1 100 10\n{file} {rest}\n", where="record 7")
+
+
+@pytest.mark.parametrize("rate", ["nan", "inf", "1e400", "1_0", "²", "-1", "1.2.3"])
+def test_a_rate_that_is_no_number_of_hz_is_refused(rate) -> None:
+    with pytest.raises(DataError, match="sampling rate as"):
+        parse_header(f"r 0 {rate} 10\n", where="r")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -54,7 +107,7 @@ def test_without_a_baseline_the_zero_of_the_converter_is_it_and_a_gain_of_0_is_t
         ("r 0 100 -3\n", "number of samples as '-3'"),
         ("r 2 100 10\nr.dat 16\n", "announces 2 signals and describes 1"),
         ("r 1 100 10\nr.dat\n", "without file and format: 'r.dat'"),
-        ("r 1 100 10\nr.dat sixteen\n", "without file and format"),
+        ("r 1 100 10\nr.dat sixteen\n", "gives a format as 'sixteen'; 212 or 16x2"),
         ("r 1 100 10\nr.dat 16 much/mV\n", "gives a gain as 'much/mV'"),
         ("r 1 100 10\nr.dat 16 1 16 0 0 sum\n", "'sum' where a whole number was expected"),
     ],

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import wfdb
 from hypothesis import given
 from hypothesis import strategies as st
 
 from einthoven.datasets.windows import NO_RHYTHM, Marked, cut, majority, read_marks
 from einthoven.foundation.errors import DataError
+
+from .rhythm_layouts import write_holter
 
 
 def by_counting(starts: list[int], codes: list[int], samples: int, length: int) -> list[int]:
@@ -55,6 +61,25 @@ def test_windows_say_whose_they_are_and_where_they_begin() -> None:
     assert windows.rhythm.tolist() == [1, 0, NO_RHYTHM, NO_RHYTHM]
 
 
-def test_a_missing_or_damaged_annotation_file_is_named(tmp_path) -> None:
+def test_a_recording_that_fills_no_window_is_left_out_and_counted() -> None:
+    windows = cut([Marked("a", "p", ("a.hea",), 9, np.array([0]), ("N",))], length=10, declared=("N",))
+    assert [(r.record_id, r.left_out) for r in windows.records] == [("a", "shorter than one window")]
+    assert windows.rhythm.tolist() == [NO_RHYTHM]
+
+
+def test_marks_are_read_in_order_and_without_their_bracket(tmp_path: Path) -> None:
+    stem = write_holter(tmp_path, "x", rate=250, samples=5000, marks=[(30, "N"), (2000, "AFIB")])
+    starts, rhythms = read_marks(stem, where="record x")
+    assert (starts.tolist(), rhythms) == ([30, 2000], ("N", "AFIB"))
+
+
+def test_a_missing_or_damaged_annotation_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"record x has no annotation file x\.atr"):
+        read_marks(tmp_path / "x", where="record x")
+    (tmp_path / "x.atr").write_bytes(b"\xff" * 7)
+    with pytest.raises(DataError, match=r"annotations x\.atr of record x cannot be decoded"):
+        read_marks(tmp_path / "x", where="record x")
+    back = SimpleNamespace(sample=np.array([20, 10]), aux_note=["(N", "(AFIB"])
+    monkeypatch.setattr(wfdb, "rdann", lambda *arguments: back)
+    with pytest.raises(DataError, match="not in order of time"):
         read_marks(tmp_path / "x", where="record x")

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +15,13 @@ import numpy as np
 import polars as pl
 import pytest
 
+import einthoven.datasets.source_files as source_files
 import einthoven.datasets.writing as writing
-from einthoven.datasets.building import prepare
+from einthoven.datasets.building import prepare, prepare_dataset
 from einthoven.datasets.file_content import LARGEST_HELD, digested, lending, read_content
+from einthoven.datasets.registry import DATASETS
+from einthoven.datasets.source import open_source
+from einthoven.datasets.source_files import Digest, SourceFiles, SourceList
 from einthoven.datasets.wfdb_files import millivolts
 from einthoven.datasets.wfdb_header import Header, SignalLine, _any_signal, _signal
 from einthoven.foundation.errors import DataError
@@ -41,7 +49,7 @@ def test_a_digest_is_of_all_bytes_and_large_files_are_not_held(tmp_path: Path, s
     content = np.random.default_rng(size).bytes(size)
     file = tmp_path / "x"
     file.write_bytes(content)
-    found = digested(file)
+    found = digested(str(file))
     assert found[:2] == (size, hashlib.sha256(content).hexdigest())
     assert found[2] == (content if size <= LARGEST_HELD else None)
 
@@ -49,17 +57,14 @@ def test_a_digest_is_of_all_bytes_and_large_files_are_not_held(tmp_path: Path, s
 def test_a_slow_source_is_read_ahead_and_gives_the_same_cohort(ptbxl, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = prepare("ptbxl", ptbxl.path, rate=100, name="fast")
     threads: set[int] = set()
-    whole = writing.digested
 
-    def slow(file: Path) -> Any:
-        import threading
-
+    def slow(file: str) -> Any:
         threads.add(threading.get_ident())
         time.sleep(0.002)
-        return whole(file)
+        return digested(file)
 
-    monkeypatch.setattr(writing, "digested", slow)
-    monkeypatch.setattr(writing, "_TIMED", 4)
+    monkeypatch.setattr(source_files, "digested", slow)
+    monkeypatch.setattr(writing, "SourceFiles", partial(SourceFiles, timed=4))
     monkeypatch.setattr(writing, "_LARGEST_BLOCK", 4)
     again = prepare("ptbxl", ptbxl.path, rate=100, name="slow")
     assert len(threads) > 2
@@ -71,18 +76,75 @@ def test_a_slow_source_is_read_ahead_and_gives_the_same_cohort(ptbxl, monkeypatc
         assert (size, sha256) == (len(content), hashlib.sha256(content).hexdigest())
 
 
-def test_a_file_that_cannot_be_read_ahead_is_said_when_it_is_decoded(ptbxl, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_goes_away_is_said_by_its_reader(ptbxl, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = next((ptbxl.path / "records100").rglob("*.dat"))
 
-    def fails(file: Path) -> Any:
-        if file.name == gone.name:
+    def fails(file: str) -> Any:
+        if Path(file).name == gone.name:
             gone.unlink(missing_ok=True)
-            raise OSError("gone")
         return digested(file)
 
-    monkeypatch.setattr(writing, "digested", fails)
+    monkeypatch.setattr(source_files, "digested", fails)
     with pytest.raises(DataError, match=rf"has no file {gone.name}"):
         prepare("ptbxl", ptbxl.path, rate=100)
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied", "x.dat"), ZeroDivisionError("by 0")])
+def test_what_no_reader_foresaw_is_a_bad_record_like_others(
+    ptbxl, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    entry = DATASETS.get("ptbxl")
+
+    def scan(*arguments: Any) -> Any:
+        found = entry.scan(*arguments)
+
+        def read(record: Any) -> Any:
+            if record.record_id == "5":
+                raise error
+            return found.read(record)
+
+        return replace(found, read=read)
+
+    broken = replace(entry, scan=scan)
+    expected = "x.dat cannot be read .Permission denied" if isinstance(error, OSError) else "ZeroDivisionError: by 0"
+    with pytest.raises(DataError, match=expected) as caught:
+        prepare_dataset(broken, ptbxl.path, rate=100)
+    assert "record 5" in "".join(caught.value.__notes__)
+    cohort = prepare_dataset(broken, ptbxl.path, rate=100, bad_records="exclude")
+    assert cohort.manifest.excluded.first == {"bad record": ("5",)}
+    files = pl.read_parquet(cohort.path / "sources.parquet")["file"]
+    assert not any("00005" in file for file in files)
+
+
+def test_files_of_a_record_that_is_refused_later_are_no_sources(ptbxl) -> None:
+    ptbxl.write_record(ptbxl.stem(4), np.zeros((12, 1000), dtype="<i2"))  # flat: refused when it is taken in
+    cohort = prepare("ptbxl", ptbxl.path, rate=100, bad_records="exclude")
+    assert cohort.manifest.excluded.counts == {"bad record": 1}
+    files = pl.read_parquet(cohort.path / "sources.parquet")["file"]
+    assert not any(ptbxl.stem(4).name in file for file in files)
+
+
+def test_a_large_file_is_digested_once_and_one_that_changes_is_refused(ptbxl, monkeypatch) -> None:
+    counted: list[str] = []
+
+    def unheld(file: str) -> Any:
+        counted.append(Path(file).name)
+        size, sha256, _ = digested(file)
+        return size, sha256, None
+
+    monkeypatch.setattr(source_files, "digested", unheld)
+    source = open_source(DATASETS.get("ptbxl"), ptbxl.path, rate=100.0, options={})
+    with ThreadPoolExecutor(1) as pool:
+        files = SourceFiles(source, pool)
+        for name in ("ptbxl_database.csv", "scp_statements.csv") * 3:
+            files.digests((name,))
+    assert counted == ["ptbxl_database.csv", "scp_statements.csv"]
+    listed = SourceList()
+    listed.note({"a": Digest(1, "x", None)})
+    listed.note({"b": Digest(1, "y", None)})
+    listed.note({"a": Digest(1, "z", None)})
+    with pytest.raises(DataError, match="a was changed while the cohort was made of it"):
+        listed.table()
 
 
 @pytest.mark.parametrize("gain", [1000.0, 200.0, 4880.0, 3.0, -7.0, 204.8, 1e9])
@@ -115,7 +177,7 @@ def test_a_usual_signal_line_means_what_it_means_field_by_field(line: str) -> No
         ("b\\a.dat 16 1000 16 0 1 2 0 I", "names the signal file"),
         ("a.dat 16 1000 16 zero 1 2 0 I", "'zero' where a whole number was expected"),
         ("a.dat 16 1000 16 0 1 two 0 I", "'two' where a whole number was expected"),
-        ("a.dat sixteen 1000 16 0 1 2 0 I", "without file and format"),
+        ("a.dat sixteen 1000 16 0 1 2 0 I", "sixteen"),
         ("a.dat 16 much 16 0 1 2 0 I", "gives a gain as 'much'"),
     ],
 )

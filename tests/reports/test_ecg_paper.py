@@ -172,7 +172,7 @@ def test_channels_keep_their_own_names_and_a_far_baseline_is_taken_off() -> None
     svg = ecg_svg(signal, 100.0, leads=("MLII", "ECG <2>"))
     assert ">MLII<" in svg
     assert ">ECG &lt;2&gt;<" in svg
-    quiet = draw_ecg(signal + [[6.0], [0.0]], 100.0, leads=("MLII", "x"))
+    quiet = draw_ecg(signal + np.array([[6.0], [0.0]]), 100.0, leads=("MLII", "x"))
     far = draw_ecg(signal, 100.0, leads=("MLII", "x"))
     assert far.get_size_inches().tolist() == quiet.get_size_inches().tolist()
     with pytest.raises(SignalError, match="occurs twice"):

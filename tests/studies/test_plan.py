@@ -125,4 +125,6 @@ def test_leads_that_a_cohort_has_not_are_refused_before_anything_runs(real_data,
     with pytest.raises(UsageError, match=r"has I, II\. Leave it out"):
         planned("random-resnet18")
     chosen = {"name": "rr-features", "preprocessing": "channels"}
-    assert planned(chosen, "age-sex").counts()["embedding"] == 2
+    assert planned(chosen).counts()["embedding"] == 1
+    with pytest.raises(UsageError, match=r"age-sex reads age and sex, and no record of cohort .* has any"):
+        planned(chosen, "age-sex")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from einthoven.datasets.dataset import Dataset
     from einthoven.datasets.manifest import TaskCoverage
 
+_SENTENCE = 40
 SPLITS = ("train", "val", "test")
 
 app = typer.Typer(help="Datasets and prepared cohorts.", no_args_is_help=True, rich_markup_mode=None)
@@ -50,7 +51,7 @@ def list_datasets(json: Annotated[bool, typer.Option("--json", help="As JSON.")]
                 d.name,
                 d.card.version,
                 ", ".join(f"{r:g}" for r in d.card.rates),
-                ", ".join(d.card.tasks),
+                "\n".join(d.card.tasks),
                 d.card.access,
                 d.card.licence,
             )
@@ -111,7 +112,10 @@ def show(
     if json:
         show_json(manifest.model_dump(mode="json"))
         return
-    fields = {"dataset", "dataset_version", "licence", "rate", "leads", "patients", "fingerprint", "created", "notes"}
+    fields = {
+        "dataset", "dataset_version", "licence", "rate", "leads", "patients", "concept_tables", "fingerprint",
+        "created", "notes",
+    }  # fmt: skip
     rows = [("records", _present(manifest)), ("left out", _text(manifest.excluded.counts))]
     rows += [(key, _text(value)) for key, value in manifest.model_dump(mode="json", include=fields).items()]
     rows += [(f"split {rule}", f"sha256 {manifest.digests[split_part(rule)]}") for rule in manifest.split_rules]
@@ -129,7 +133,10 @@ def _show_dataset(dataset: Dataset, source: Path | None, *, json: bool) -> None:
         }
         show_json({**card, "support": support, "counted_from": counted_from})
         return
-    tasks = card.pop("tasks")
+    tasks, concepts = card.pop("tasks"), card.pop("concepts")
+    needs_source = card.pop("needs_source")
+    card["how"] = card["how"] or (f"einthoven datasets download {dataset.name}" if dataset.release else "")
+    card["how"] = card["how"] or ("see url" if needs_source else "made by this package; nothing to get")
     card["sizes"] = {key: value for key, value in card["sizes"].items() if value is not None}
     show_table(("field", dataset.name), [(field, _text(value)) for field, value in card.items() if value])
     show_table(
@@ -137,6 +144,8 @@ def _show_dataset(dataset: Dataset, source: Path | None, *, json: bool) -> None:
         [(task, about["family"], about["summary"]) for task, about in tasks.items()],
         title="Tasks",
     )
+    if concepts:
+        show_table(("concept table", "about"), list(concepts.items()), title="Concept tables")
     if not coverage:
         say(f"To see how many records each label has: einthoven datasets show {dataset.name} --source FOLDER")
         return
@@ -161,7 +170,7 @@ def _coverage_of(dataset: Dataset, source: Path | None) -> tuple[Mapping[str, Ta
             except DataError:
                 continue  # `datasets list` warns of it
             if manifest.dataset == dataset.name:
-                return manifest.tasks, f"in the metadata cohort {name} was prepared from"
+                return manifest.tasks, f"of the whole release, by the metadata that cohort {name} was made from"
         return {}, ""
     scan = open_source(dataset, source, rate=dataset.card.rates[0], options={}).scan
     where = f"in the metadata in {source}" if source else "as it is made by default"
@@ -187,7 +196,8 @@ def _text(value: object) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{key}: {item}" for key, item in value.items()) or "-"
     if isinstance(value, list | tuple):
-        return ", ".join(str(item) for item in value) or "-"
+        between = "\n" if any(len(str(item)) > _SENTENCE for item in value) else ", "
+        return between.join(str(item) for item in value) or "-"
     return str(value)
 
 
@@ -242,8 +252,8 @@ def prepare(
         say("It was prepared before, from the same files by the same code, and is kept.")
     typer.echo(f"{cohort.name}: {_present(manifest)} records of {manifest.patients:,} patients in {cohort.path}")
     for reason, count in manifest.excluded.counts.items():
-        first = ", ".join(manifest.excluded.first[reason])
-        say(f"warning: {count:,} records left out ({reason}); first: {first}")
+        first = ", ".join(manifest.excluded.first.get(reason, ()))
+        say(f"warning: {count:,} records left out ({reason})" + (f"; first: {first}" if first else ""))
 
 
 def _integer(text: str) -> tuple[str, int]:

@@ -5,6 +5,7 @@ Exit codes: 0 ok, 1 the work failed, 2 wrong usage, 130 interrupted.
 
 from __future__ import annotations
 
+import errno
 import signal
 import sys
 from types import FrameType
@@ -50,6 +51,20 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
+def _of_the_system(error: OSError) -> OSError:
+    """A full disk, a folder that may not be written: the system's words, and what to do."""
+    from einthoven.foundation.home import home
+
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        error.add_note(
+            f"Nothing half-written is kept. Make room for what is written, or let $EINTHOVEN_HOME (now {home()}) name "
+            "a folder on a larger disk."
+        )
+    elif error.errno in (errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.ENOENT, errno.EEXIST):
+        error.add_note(f"$EINTHOVEN_HOME is {home()}: is it a folder that may be written?")
+    return error
+
+
 def main() -> None:
     """Run the command line; turns expected errors into a message and an exit code."""
     # A scheduler that ends a job says so with SIGTERM; it means what Ctrl-C means.
@@ -60,6 +75,5 @@ def main() -> None:
         fail(error)
         sys.exit(error.exit_code)
     except OSError as error:
-        # A full disk, a folder that may not be written: the message of the system says it best.
-        fail(error)
+        fail(_of_the_system(error))
         sys.exit(1)

@@ -40,6 +40,9 @@ def show_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
+_NAME_LENGTH = 14
+
+
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
     """A table on standard output."""
     from rich.console import Console
@@ -48,8 +51,10 @@ def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, titl
 
     # As Text: names from data may hold what rich takes for markup.
     table = Table(title=Text(title) if title else None, title_justify="left")
-    for column in columns:
-        table.add_column(Text(column), overflow="fold")
+    for index, column in enumerate(columns):
+        # A name that is broken over two lines cannot be copied.
+        longest = max((len(line) for row in rows for line in str(row[index]).split("\n")), default=0)
+        table.add_column(Text(column), overflow="fold", no_wrap=longest <= _NAME_LENGTH)
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
     Console().print(table)

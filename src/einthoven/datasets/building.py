@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from einthoven.foundation.code_identity import UNKNOWN, code_identity
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.home import cohorts_folder, sources_folder
 from einthoven.foundation.publishing import exclusive, publish_folder
@@ -14,6 +15,7 @@ from einthoven.foundation.publishing import exclusive, publish_folder
 from .cohort import MANIFEST, Cohort
 from .dataset import Dataset
 from .registry import DATASETS
+from .signal_file import SignalWriter
 from .source import check_complete, open_source
 from .writing import BadRecords, Progress, write_cohort
 
@@ -93,13 +95,14 @@ def prepare_dataset(
     name = name or f"{entry.name}-{rate:g}hz"
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot be a cohort's name: letters, digits, '.', '_' and '-' only, 100 at most.")
-    if source is None and entry.card.needs_source and (downloaded := sources_folder() / entry.name).is_dir():
+    if source is None and entry.card.needs_source and _holds_files(downloaded := sources_folder() / entry.name):
         source = downloaded
     folder = Path(source).expanduser().resolve() if source is not None else None
     opened = open_source(entry, folder, rate=rate, options=options or {})
     check_complete(opened, allow_missing=allow_missing)
     request = {
         **opened.request(),
+        "writing": [code_identity(part, within=part.__module__) for part in (write_cohort, SignalWriter)],
         "options": {**entry.options, **(options or {})},
         "bad_records": bad_records,
         **(made_from or {}),
@@ -109,13 +112,13 @@ def prepare_dataset(
     with exclusive(final, doing="preparing"):
         if (final / MANIFEST).is_file():
             existing = _existing(final, replace=replace)
-            if existing is not None and existing.manifest.request == request and not replace:
+            if existing is not None and _is_same(existing.manifest.request, request) and not replace:
                 return existing
             if existing is not None and not replace:
                 raise UsageError(
                     f"A cohort named {name} exists ({final}) and was prepared from something else: "
                     f"{_difference(existing.manifest.request, request)}. Give this one another name with --name, "
-                    "or replace the old one with --replace."
+                    "or replace the old one with --replace; what was computed from the same signals stays valid."
                 )
         elif final.exists() and not replace:
             raise DataError(
@@ -128,6 +131,10 @@ def prepare_dataset(
         return Cohort(final)
 
 
+def _holds_files(folder: Path) -> bool:
+    return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
+
+
 def _existing(folder: Path, *, replace: bool) -> Cohort | None:
     """The cohort in a folder; None for a damaged one that is to be replaced anyway."""
     try:
@@ -138,8 +145,27 @@ def _existing(folder: Path, *, replace: bool) -> Cohort | None:
         raise
 
 
+def _is_same(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    # Of code that cannot be read nobody can say that it is the same.
+    return old == new and new["code"] != UNKNOWN
+
+
 def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     keys = [key for key in new if old.get(key) != new[key]]
-    if keys and set(keys) <= {"code", "intake"}:
+    code = {"code", "intake", "writing"}
+    if new["code"] == UNKNOWN:
+        return "the code of its dataset cannot be read, as of what is typed into an interpreter"
+    if keys and set(keys) <= code:
         return "the code that reads it was changed since"
-    return ", ".join(f"{key} ({old.get(key)!r} then, {new[key]!r} now)" for key in keys) or "another schema"
+    keys = [key for key in keys if key not in code]
+    digests = {"files": "signal files differ in name, size or number", "metadata": "its tables were changed"}
+    told = [digests[key] for key in keys if key in digests]
+    keys = [key for key in keys if key not in digests]
+    words = [*told, *(f"{key} ({_short(old.get(key))} then, {_short(new[key])} now)" for key in keys)]
+    return ", ".join(words) or "another schema"
+
+
+def _short(value: Any) -> str:
+    """A value for a message: of a digest the beginning tells enough."""
+    text = repr(value)
+    return f"{text[:13]}..." if len(text) == 66 else text

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SEXES = {"male": "M", "m": "M", "female": "F", "f": "F"}
 # Older than any verified person: a code, not an age.
 _OLDEST = 125.0
+NO_PATIENTS = "The release does not say whose record is whose: every record counts as a patient of its own."
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,11 @@ class RecordTable(Sequence[SourceRecord]):
         always = {"age": pl.Float64, "sex": pl.String}
         absent = {name: pl.Series([None], dtype=kind) for name, kind in always.items() if name not in metadata.columns}
         nothing = {name: column.new_from_index(0, count) for name, column in absent.items()}
-        self.metadata = pl.DataFrame({**nothing, **metadata.to_dict()}).select(*always, pl.exclude(*always))
+        whole = pl.DataFrame({**nothing, **metadata.to_dict()}).select(*always, pl.exclude(*always))
+        try:
+            self.metadata = whole.with_columns(pl.col(name).cast(kind) for name, kind in always.items())
+        except pl.exceptions.PolarsError as error:
+            raise DataError(f"`age` is no column of numbers, or `sex` none of text: {error}") from error
 
     @classmethod
     def of(cls, records: Sequence[SourceRecord]) -> RecordTable:

@@ -7,7 +7,6 @@ ECGs in mV. The PhysioNet challenges release the same records rounded to 1 uV.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +17,14 @@ from einthoven.foundation.errors import DataError
 from einthoven.signals.leads import STANDARD_LEADS
 
 from .dataset import Record, SourceRecord
+from .text_files import read_table
 
 if TYPE_CHECKING:
     import numpy as np
 
 REFERENCE = "REFERENCE.csv"
 RATE = 500.0
-_NAME = re.compile(r"A\d{4}")
+_NAME = re.compile(r"A\d{4}", re.ASCII)
 _LABEL_COLUMNS = ("First_label", "Second_label", "Third_label")
 _SEXES = {"male": "M", "female": "F"}
 # Older than any verified person: a code, not an age.
@@ -155,24 +155,16 @@ def _reference(source: Path, snomed_of: Mapping[str, str]) -> dict[str, tuple[st
         )
     file = source / files[0]
     codes: dict[str, tuple[str, ...]] = {}
-    with file.open(newline="", encoding="utf-8-sig") as stream:
-        rows = csv.DictReader(stream)
-        missing = [column for column in ("Recording", *_LABEL_COLUMNS) if column not in (rows.fieldnames or ())]
-        if missing:
-            raise DataError(f"{file} has no column {', '.join(missing)}; found {', '.join(rows.fieldnames or ())}.")
-        for row in rows:
-            name = (row["Recording"] or "").strip()
-            labels = [label for column in _LABEL_COLUMNS if (label := (row[column] or "").strip())]
-            unknown = [label for label in labels if label not in snomed_of]
-            if unknown or not labels:
-                raise DataError(
-                    f"{file}: record {name} has the label {unknown[0]!r}; 1 to 9 was expected."
-                    if unknown
-                    else f"{file}: record {name} has no label; at least one of 1 to 9 was expected."
-                )
-            if not _NAME.fullmatch(name) or name in codes:
-                raise DataError(f"{file}: the record {name!r} is repeated, or no name like A0001. Correct its row.")
-            codes[name] = tuple(snomed_of[label] for label in labels)
+    for row in read_table(file, ("Recording", *_LABEL_COLUMNS), where="the folder that holds it"):
+        name = row["Recording"].strip()
+        labels = [label for column in _LABEL_COLUMNS if (label := row[column].strip())]
+        unknown = [label for label in labels if label not in snomed_of]
+        if unknown or not labels:
+            found = f"has the label {unknown[0]!r}; 1 to 9" if unknown else "has no label; at least one of 1 to 9"
+            raise DataError(f"{file}: record {name} {found} was expected. Correct its row or download the file again.")
+        if not _NAME.fullmatch(name) or name in codes:
+            raise DataError(f"{file}: the record {name!r} is repeated, or no name like A0001. Correct its row.")
+        codes[name] = tuple(snomed_of[label] for label in labels)
     return codes
 
 
@@ -183,7 +175,10 @@ def _read_struct(file: Path) -> tuple[np.ndarray, float | None, str | None]:
 
     from .array_files import check_file
 
-    check_file(file)
+    try:
+        check_file(file)
+    except OSError as error:
+        raise DataError(f"{file} cannot be read ({error.strerror or error}). Check who may read it.") from None
     try:
         ecg: Any = np.asarray(scipy.io.loadmat(str(file), variable_names=["ECG"], appendmat=False).get("ECG"))
     # A broken .mat file fails in as many ways as scipy's reader has steps.

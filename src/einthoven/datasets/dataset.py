@@ -67,6 +67,8 @@ class DatasetCard(BaseModel):
     rates: tuple[float, ...]
     """Sampling rates the files come in, Hz; the first is the default of `prepare`."""
     tasks: Mapping[str, TaskCard]
+    concepts: Mapping[str, str] = {}
+    """Table of measurements -> one line about it."""
     split_rules: Mapping[str, str]
     """Rule name -> one line about it; the first is the default."""
     needs_source: bool = True
@@ -144,6 +146,8 @@ class Scan:
         gain: int16 units per mV the cohort stores the signal with.
         source_files: metadata files the scan was made from, relative to the source folder.
         rules: name -> version of every rule that decided something, for the manifest.
+        whole: how many records the whole release has, where they are listed from what lies in the folder; None where
+            the metadata name every record.
         concepts: table -> concept -> one float a record, in the order of `records`; NaN where undefined.
         notes: what a reader of any report on this cohort must know.
     """
@@ -158,6 +162,7 @@ class Scan:
     gain: float = 1000.0
     source_files: tuple[str, ...] = ()
     rules: Mapping[str, str] = field(default_factory=dict)
+    whole: int | None = None
     concepts: Mapping[str, Mapping[str, Sequence[float] | np.ndarray]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -20,8 +20,9 @@ from einthoven.signals.units import HIGHEST_MILLIVOLTS, LOWEST_MILLIVOLTS, check
 from .dataset import Record
 
 _LARGEST = np.iinfo(np.int16).max
-FLAGS = ("flat_leads", "clipped_leads")
+FLAGS: tuple[str, str] = ("flat_leads", "clipped_leads")
 """Columns of `records.parquet` that taking in fills: names of the leads that have the flaw."""
+_NO_FLAGS: dict[str, str] = dict.fromkeys(FLAGS, "")
 # The quick look at amplitudes takes other order statistics than the check itself; near its bounds the check decides.
 _NEAR = 1.5
 
@@ -113,14 +114,20 @@ def _take_in_alike(signals: np.ndarray, leads: tuple[str, ...], intake: Intake) 
         errors[row] = _implausible(arranged[row], scaled[row], intake)
     _check_limbs(clean, leads, errors)
     flags = quality_flags(arranged, intake.rate)
+    all_flat = np.asarray(flags.flat.all(axis=1))
+    flagged = np.asarray(flags.flat.any(axis=1) | flags.clipped.any(axis=1))
     outcome: list[Taken | DataError] = []
     for row, error in enumerate(errors):
-        if error is None and flags.flat[row].all():
-            error = DataError("No lead moves: every one keeps one value for half of the record or longer. No ECG does.")
-        names = {
-            flag: " ".join(lead for lead, hit in zip(intake.leads, mask[row], strict=True) if hit)
-            for flag, mask in zip(FLAGS, (flags.flat, flags.clipped), strict=True)
-        }
+        if error is None and all_flat[row]:
+            error = DataError(
+                "No lead moves: every one keeps one value for half of the record or longer. No ECG does. Leave it out."
+            )
+        names = _NO_FLAGS
+        if flagged[row]:
+            names = {
+                flag: " ".join(lead for lead, hit in zip(intake.leads, mask[row], strict=True) if hit)
+                for flag, mask in zip(FLAGS, (flags.flat, flags.clipped), strict=True)
+            }
         outcome.append(error if error is not None else Taken(stored[row], names))
     return outcome
 

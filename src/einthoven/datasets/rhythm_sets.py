@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from einthoven.foundation.errors import DataError, UsageError
 
-from .columns import LabelColumns, SplitColumn
+from .columns import LabelColumns, RecordTable, SplitColumn
 from .dataset import Record, Scan, SourceRecord, TaskTable
 from .fold_rules import FOLD_RULES, FOLDS
 from .recordings import Recording
@@ -24,6 +25,7 @@ from .wfdb_header import Header
 from .windows import NO_RHYTHM, Marked, Windows, cut, read_marks
 
 AF = "AFIB"
+_LONGEST_WINDOW = 3600
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,8 @@ def seconds_of(options: Mapping[str, int]) -> int:
     Raises:
         UsageError: none above 0.
     """
-    if options["window"] < 1:
-        raise UsageError(f"window is {options['window']}; a number of seconds above 0 was expected.")
+    if not 1 <= options["window"] <= _LONGEST_WINDOW:
+        raise UsageError(f"window is {options['window']}; 1 to {_LONGEST_WINDOW} seconds were expected.")
     return options["window"]
 
 
@@ -129,11 +131,20 @@ def scan_windows(
         notes = (*notes, f"Windows of rhythms that the task `rhythm` does not name are not in it: {shown}.")
     if without:
         notes = (*notes, f"{without} windows have no annotated sample; they are in no task.")
+    here = sum(one.samples is not None for one in marked)
+    absent = sum(one.samples is None and not one.left_out for one in marked)
+    if absent:
+        notes = (
+            f"{here} of {here + absent} recordings are here; each of the others counts as one of the records promised.",
+            *notes,
+        )
     name, _, version = rule.partition(": ")
     scan = Scan(
         records=windows.records,
         tasks={"af": af_task(windows), "rhythm": rhythm_task(windows, of.rhythms)},
-        splits=(splits or fold_columns)(windows),
+        splits=splits(windows)
+        if splits
+        else fold_columns(windows.records, recordings=windows.records.metadata["recording"]),
         read=window_reader(source, of, length),
         rate=of.rate,
         samples=length,
@@ -159,13 +170,17 @@ def rhythm_task(windows: Windows, rhythms: Sequence[str]) -> TaskTable:
     return TaskTable(tuple(rhythms), LabelColumns(windows.records.record_id, rhythms, rows, targets))
 
 
-def fold_columns(windows: Windows) -> dict[str, SplitColumn]:
-    """Five splits in which every patient is once in test, so that few patients can be tested on."""
-    # By recordings, not windows: the folds must not depend on which recordings are there.
-    recordings = windows.records.metadata.select("recording").with_columns(patient=windows.records.patient_id).unique()
-    counts = dict(recordings.group_by("patient").len().iter_rows())
+def fold_columns(records: RecordTable, *, recordings: pl.Series) -> dict[str, SplitColumn]:
+    """Five splits in which every patient is once in test, so that few patients can be tested on.
+
+    Args:
+        recordings: of which recording each record is a part. Folds hold as many recordings each, not as many windows:
+            they must not depend on which recordings are there.
+    """
+    table = pl.DataFrame({"recording": recordings, "patient": records.patient_id}).unique()
+    counts = dict(table.group_by("patient").len().iter_rows())
     return {
-        rule: SplitColumn.by_patient(windows.records, split)
+        rule: SplitColumn.by_patient(records, split)
         for rule, split in zip(FOLD_RULES, patient_folds(counts, folds=FOLDS), strict=True)
     }
 

@@ -22,8 +22,8 @@ from .intake import take_in
 
 _REMEMBERED_FOLDERS = 256
 # What decides the content of a cohort lies in these packages, but for what only says where files are and what they are.
-_DECIDING = ("einthoven.datasets", "einthoven.signals")
-_DESCRIBING = ("einthoven.datasets.dataset", "einthoven.datasets.downloading.release")
+_DECIDING = ("einthoven.datasets", "einthoven.signals", "einthoven.foundation.seeds")
+_DESCRIBING = ("einthoven.datasets.downloading.release",)
 
 
 class Listing:
@@ -73,6 +73,7 @@ class Source:
         missing: positions of the others.
         left_out: positions of records that the dataset's own rule leaves out.
         files: what lies in the folder.
+        absent: how many records of the release the folder does not even name.
     """
 
     dataset: Dataset
@@ -82,12 +83,17 @@ class Source:
     missing: np.ndarray
     left_out: np.ndarray
     files: Listing
+    absent: int = 0
 
     def path(self, file: str) -> Path:
         """Where a file of the dataset lies."""
         if self.folder is None:
             raise UsageError(f"{self.dataset.name} is made, not read; it has no file {file}.")
         return self.folder / file
+
+    def place(self, file: str) -> str:
+        """`path` as text, for what is done for every file of every record."""
+        return f"{self.folder}{os.sep}{file.replace('/', os.sep)}" if self.folder else str(self.path(file))
 
     def first_missing(self, record: SourceRecord) -> str:
         """The first file of a record that does not exist."""
@@ -160,6 +166,7 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
         missing=np.flatnonzero(~whole & ~left_out),
         left_out=np.flatnonzero(left_out),
         files=listing,
+        absent=max(0, (scan.whole or 0) - len(scan.records)),
     )
 
 
@@ -176,6 +183,12 @@ def check_complete(source: Source, *, allow_missing: bool) -> None:
         DataError: with how many records lack files, and the first ten.
     """
     records, missing = source.scan.records, source.missing
+    if source.absent and not allow_missing:
+        raise DataError(
+            f"{len(records)} of {len(records) + source.absent} records of {source.dataset.name} are in "
+            f"{source.folder}. Download the rest, or prepare these with --allow-missing (the manifest and every report "
+            "will then say how many are missing)."
+        )
     if len(missing) and not allow_missing:
         files = dict.fromkeys(source.first_missing(records[index]) for index in missing)
         first = list(files)[:10]

@@ -71,6 +71,16 @@ def stratified_random(table: TaskTable, *, seed: int, train: float = 0.7, val: f
     return {record: SPLITS[part] for record, part in zip(records, assigned, strict=True)}
 
 
+def drawn_among(here: int, whole: int, *, rule: str) -> tuple[str, ...]:
+    """What must be noted of a rule that draws from all records together, where not all are here."""
+    if here >= whole:
+        return ()
+    return (
+        f"Split rule {rule} draws from all records together. Of {here} of {whole} records it makes another split than "
+        "of all of them.",
+    )
+
+
 def _sizes(total: int, fractions: Sequence[float]) -> list[int]:
     exact = [total * fraction for fraction in fractions]
     sizes = [int(value) for value in exact]

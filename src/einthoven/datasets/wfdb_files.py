@@ -24,6 +24,8 @@ from .wfdb_header import Header, parse_header
 _LFS = b"version https://git-lfs.github.com/spec/"
 # Bytes for two samples, so that the packed formats are whole numbers (WFDB signal(5)).
 _BYTES_FOR_TWO = {"8": 2, "16": 4, "24": 6, "32": 8, "61": 4, "80": 2, "160": 4, "212": 3}
+# Three samples in four bytes; and FLAC, of which a block of 65,535 samples has more than one byte.
+_THIRDS, _FLAC = ("310", "311"), ("508", "516", "524")
 # The value each format reserves for "no valid sample" (WFDB signal(5)).
 _INVALID = {"16": -(2**15), "24": -(2**23), "32": -(2**31), "61": -(2**15), "80": -(2**7), "212": -(2**11)}
 
@@ -88,10 +90,20 @@ def read_wfdb(
 def _content(file: Path, where: str) -> bytes:
     try:
         content = read_content(file)
-    except FileNotFoundError:
-        raise DataError(f"{where} has no file {file.name}.") from None
+    except (OSError, UnicodeEncodeError) as error:
+        raise _unreadable(file, where, error) from None
     _refuse_pointer(content, file, where, len(content))
     return content
+
+
+def _unreadable(file: Path, where: str, error: OSError | UnicodeEncodeError) -> DataError:
+    if isinstance(error, FileNotFoundError):
+        return DataError(f"{where} has no file {file.name}.")
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return DataError(
+        f"{file.name} of {where} cannot be read ({words}). Check that it is a file, that you may read it, and that its "
+        "disk is well."
+    )
 
 
 def _refuse_pointer(content: bytes, file: Path, where: str, size: int) -> None:
@@ -128,18 +140,28 @@ def digital_samples(stem: Path, header: Header, where: str) -> np.ndarray:
 
 def _decoded_by_wfdb(stem: Path, header: Header, where: str) -> np.ndarray:
     import wfdb
-    from wfdb.io._header import HeaderSyntaxError
 
     check_signal_files(stem, header, where)
+    files = ", ".join(dict.fromkeys(signal.file for signal in header.signals))
     try:
         record: Any = wfdb.rdrecord(str(stem), physical=False)
-    except (HeaderSyntaxError, ValueError, IndexError, TypeError, KeyError, OSError) as error:
-        raise DataError(f"The files of {where} cannot be decoded: {error}") from error
-    return np.asarray(record.d_signal).T
+    # Header and samples that do not fit each other fail in as many ways as wfdb has steps.
+    except Exception as error:
+        raise DataError(
+            f"The files of {where} ({files}) cannot be decoded: {str(error) or type(error).__name__}. Download them again, "
+            "with their header."
+        ) from error
+    samples = np.asarray(record.d_signal).T
+    if samples.shape != (len(header.signals), header.samples):
+        raise DataError(
+            f"The files of {where} ({files}) decode to the shape {samples.shape}; its header promises "
+            f"{(len(header.signals), header.samples)} (signals, samples). Download them again, with their header."
+        )
+    return samples
 
 
 def check_signal_files(stem: Path, header: Header, where: str) -> None:
-    """Refuse signal files that are missing, git-lfs pointers, or shorter than the header says.
+    """Refuse signal files that are missing, git-lfs pointers, shorter than the header says, or in no known format.
 
     Raises:
         DataError: the first that is.
@@ -149,11 +171,24 @@ def check_signal_files(stem: Path, header: Header, where: str) -> None:
         file = stem.parent / name
         size = _size(file, where)
         signals = [signal for signal in header.signals if signal.file == name]
-        fmt = signals[0].format
-        if fmt not in _BYTES_FOR_TWO:
-            continue
-        frames = sum(signal.frame for signal in signals) * header.samples
-        expected = (frames * _BYTES_FOR_TWO[fmt] + 1) // 2 + signals[0].offset
+        fmt, offset = signals[0].format, signals[0].offset
+        samples = sum(signal.frame for signal in signals) * header.samples
+        if (late := max(signal.skew for signal in signals)) > header.samples:
+            raise DataError(
+                f"The header of {where} says that a signal of {name} is {late} samples late; it has {header.samples}. "
+                "Download it again."
+            )
+        if fmt in _BYTES_FOR_TWO:
+            expected = (samples * _BYTES_FOR_TWO[fmt] + 1) // 2 + offset
+        elif fmt in _THIRDS:
+            expected = (samples * 4 + 2) // 3 + offset
+        elif fmt in _FLAC:
+            expected = (samples + offset) // 65_535  # its offset is of samples
+        else:
+            raise DataError(
+                f"The header of {where} says that {name} is in format {fmt}; known are "
+                f"{', '.join(sorted((*_BYTES_FOR_TWO, *_THIRDS, *_FLAC), key=int))}. Download it again, or convert it."
+            )
         if size < expected:
             raise _truncated(file, header, len(signals), fmt, expected, size, where)
 
@@ -162,8 +197,8 @@ def _size(file: Path, where: str) -> int:
     try:
         with file.open("rb") as stream:
             _refuse_pointer(stream.read(len(_LFS)), file, where, size := file.stat().st_size)
-    except FileNotFoundError:
-        raise DataError(f"{where} has no file {file.name}.") from None
+    except (OSError, UnicodeEncodeError) as error:
+        raise _unreadable(file, where, error) from None
     return size
 
 

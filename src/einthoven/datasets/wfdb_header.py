@@ -6,7 +6,6 @@ headers that write the date before the time, as some released ones do.
 
 from __future__ import annotations
 
-import contextlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,8 +15,18 @@ from einthoven.foundation.errors import DataError
 
 _DEFAULT_GAIN = 200.0
 _DEFAULT_RATE = 250.0
-_FORMAT = re.compile(r"(?P<format>\d+)(?:x(?P<frame>\d+))?(?::(?P<skew>\d+))?(?:\+(?P<offset>\d+))?")
-_GAIN = re.compile(r"(?P<gain>[-+]?[\d.]+(?:[eE][-+]?\d+)?)(?:\((?P<baseline>-?\d+)\))?(?:/(?P<unit>\S+))?")
+# Digits are bounded by what 64 bits hold; what is that large is refused where it does not fit the signal file.
+_FORMAT = re.compile(
+    r"(?P<format>\d{1,9})(?:x(?P<frame>\d{1,9}))?(?::(?P<skew>\d{1,18}))?(?:\+(?P<offset>\d{1,18}))?", re.ASCII
+)
+_REAL = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_GAIN = re.compile(rf"(?P<gain>[-+]?{_REAL})(?:\((?P<baseline>-?\d{{1,18}})\))?(?:/(?P<unit>\S+))?", re.ASCII)
+# Nobody stores a unit in fewer or more steps; beyond them samples would be infinite or 0.
+_GAINS = (1e-12, 1e12)
+_RATE = re.compile(rf"(?P<rate>{_REAL})(?:[/(].*)?", re.ASCII)
+_COUNT = re.compile(r"\d{1,18}", re.ASCII)
+_WHOLE = re.compile(r"[-+]?\d{1,18}", re.ASCII)
+_TWO_WHOLE = re.compile(rf"{_WHOLE.pattern} {_WHOLE.pattern}", re.ASCII)
 
 
 class SignalLine(NamedTuple):
@@ -90,7 +99,7 @@ def parse_header(text: str, *, where: str) -> Header:
     if not lines or len(lines[0]) < 2:
         raise DataError(f"The header of {where} has no record line such as `name 12 500 5000`.")
     record = lines[0]
-    if "/" in record[0] and record[0].rsplit("/", 1)[1].isdigit():
+    if "/" in record[0] and _COUNT.fullmatch(record[0].rsplit("/", 1)[1]):
         raise DataError(f"The header of {where} is of a multi-segment record, which is not supported.")
     count = _number(record, 1, where, "number of signals", default=0)
     rate = _rate(record[2], where) if len(record) > 2 else _DEFAULT_RATE
@@ -110,16 +119,14 @@ def parse_header(text: str, *, where: str) -> Header:
 def _number(fields: list[str], index: int, where: str, what: str, *, default: int) -> int:
     if len(fields) <= index:
         return default
-    if not fields[index].isdigit():
+    if not _COUNT.fullmatch(fields[index]):
         raise DataError(f"The header of {where} gives the {what} as {fields[index]!r}; a whole number was expected.")
     return int(fields[index])
 
 
 def _rate(text: str, where: str) -> float:
-    try:
-        rate = float(text.split("/")[0].split("(")[0])
-    except ValueError:
-        rate = 0.0
+    found = _RATE.fullmatch(text)
+    rate = float(found["rate"]) if found else 0.0
     if not 0 < rate < 1e6:
         raise DataError(f"The header of {where} gives the sampling rate as {text!r}; a number of Hz was expected.")
     return rate
@@ -129,21 +136,24 @@ def _signal(fields: list[str], where: str) -> SignalLine:
     if len(fields) == 9:
         # All fields and a name of one word, as nearly every line is: the same without looking at each for an error.
         kind, calibration = _format(fields[1]), _calibration(fields[2])
-        if kind and calibration and "/" not in fields[0] and "\\" not in fields[0]:
+        if kind and calibration and _in_folder(fields[0]) and _TWO_WHOLE.fullmatch(f"{fields[4]} {fields[6]}"):
             gain, baseline, unit = calibration
-            with contextlib.suppress(ValueError):
-                zero = int(fields[4])
-                offset = zero if baseline is None else baseline
-                return SignalLine(fields[0], *kind, gain, offset, unit, int(fields[6]), fields[8])
+            offset = int(fields[4]) if baseline is None else baseline
+            return SignalLine(fields[0], *kind, gain, offset, unit, int(fields[6]), fields[8])
     return _any_signal(fields, where)
 
 
 def _any_signal(fields: list[str], where: str) -> SignalLine:
     line = " ".join(fields)
-    kind = _format(fields[1]) if len(fields) > 1 else None
-    if kind is None:
+    if len(fields) < 2:
         raise DataError(f"The header of {where} has a signal line without file and format: {line!r}.")
-    if "/" in fields[0] or "\\" in fields[0]:
+    kind = _format(fields[1])
+    if kind is None:
+        raise DataError(
+            f"The header of {where} gives a format as {fields[1]!r}; 212 or 16x2:3+24, with one sample a frame or "
+            f"more, was expected: {line!r}."
+        )
+    if not _in_folder(fields[0]):
         raise DataError(
             f"The header of {where} names the signal file {fields[0]!r}; one in its own folder was expected: {line!r}."
         )
@@ -166,13 +176,17 @@ def _any_signal(fields: list[str], where: str) -> SignalLine:
     )
 
 
+def _in_folder(file: str) -> bool:
+    return "/" not in file and "\\" not in file and file not in (".", "..")
+
+
 # The signals of a dataset have the same few formats and gains.
 @lru_cache(maxsize=256)
 def _format(text: str) -> tuple[str, int, int, int] | None:
     found = _FORMAT.fullmatch(text)
-    if found is None:
+    if found is None or (frame := int(found["frame"] or 1)) < 1:
         return None
-    return found["format"], int(found["frame"] or 1), int(found["skew"] or 0), int(found["offset"] or 0)
+    return found["format"], frame, int(found["skew"] or 0), int(found["offset"] or 0)
 
 
 @lru_cache(maxsize=256)
@@ -180,17 +194,18 @@ def _calibration(text: str) -> tuple[float, int | None, str] | None:
     found = _GAIN.fullmatch(text)
     if found is None:
         return None
-    # A gain of 0 says that the signal is not calibrated; WFDB then takes its default.
-    gain = float(found["gain"]) or _DEFAULT_GAIN
+    gain = float(found["gain"])
+    if not gain and not re.search("[1-9]", re.split("[eE]", found["gain"])[0]):
+        # A gain of 0 says that the signal is not calibrated; WFDB then takes its default.
+        gain = _DEFAULT_GAIN
+    if not _GAINS[0] <= abs(gain) <= _GAINS[1]:
+        return None
     return gain, int(found["baseline"]) if found["baseline"] else None, found["unit"] or "mV"
 
 
 def _integer(fields: list[str], index: int, where: str, line: str) -> int | None:
     if len(fields) <= index:
         return None
-    try:
-        return int(fields[index])
-    except ValueError:
-        raise DataError(
-            f"The header of {where} has {fields[index]!r} where a whole number was expected: {line!r}."
-        ) from None
+    if not _WHOLE.fullmatch(fields[index]):
+        raise DataError(f"The header of {where} has {fields[index]!r} where a whole number was expected: {line!r}.")
+    return int(fields[index])

@@ -7,7 +7,7 @@ no rhythm. Everything is arithmetic on the marks where rhythms begin; no sample 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +110,12 @@ def majority(starts: np.ndarray, codes: np.ndarray, *, samples: int, length: int
     return found
 
 
+def _or_left_out(marked: Marked, length: int) -> Marked:
+    if marked.samples is None or marked.samples >= length:
+        return marked
+    return replace(marked, samples=None, left_out="shorter than one window")
+
+
 def cut(recordings: Sequence[Marked], *, length: int, declared: Sequence[str]) -> Windows:
     """The windows of recordings.
 
@@ -120,6 +126,7 @@ def cut(recordings: Sequence[Marked], *, length: int, declared: Sequence[str]) -
     names = list(dict.fromkeys([*declared, *(name for marked in recordings for name in marked.rhythms)]))
     code_of = {name: code for code, name in enumerate(names)}
     counts, starts, rhythms = [], [], []
+    recordings = [_or_left_out(marked, length) for marked in recordings]
     for marked in recordings:
         if marked.samples is None:
             counts.append(1)

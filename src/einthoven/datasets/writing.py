@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
+import traceback
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,11 +25,12 @@ from .cohort import MANIFEST, RECORDS, SIGNALS, digests_of, fingerprint_of
 from .columns import label_columns, record_table, split_column
 from .coverage import task_coverage
 from .dataset import Record, Scan, SourceRecord
-from .file_content import digested, lending
+from .file_content import lending
 from .intake import FLAGS, Intake, Taken, take_in
 from .manifest import Excluded, Manifest
 from .signal_file import SignalWriter
 from .source import Source
+from .source_files import Digests, SourceFiles, SourceList
 
 BadRecords = Literal["refuse", "exclude"]
 Progress = Callable[[int, int], None]
@@ -37,9 +39,6 @@ _VALUES_A_BLOCK = 4_000_000
 _UNKNOWN_SAMPLES = 20_000
 _READING_THREADS = 8
 _BLOCKS_AHEAD = 3
-_TIMED = 64
-_SLOW_SECONDS = 1e-3
-_ROWS_A_TABLE = 8192
 
 
 def write_cohort(
@@ -68,9 +67,11 @@ def write_cohort(
     kept = array("q")
     lengths = array("q")
     flags: dict[str, list[str]] = {flag: [] for flag in FLAGS}
-    with ThreadPoolExecutor(_READING_THREADS) as pool, SignalWriter(work / SIGNALS, intake) as signals:
-        files = _SourceFiles(source, pool)
-        for done, (index, outcome) in enumerate(_taken(source, intake, files)):
+    sources = SourceList()
+    with _reading_pool() as pool, SignalWriter(work / SIGNALS, intake) as signals:
+        files = SourceFiles(source, pool)
+        sources.note(files.digests(tuple(scan.source_files)))
+        for done, (index, outcome, digests) in enumerate(_taken(source, intake, files)):
             if progress:
                 progress(done + 1, len(present))
             if isinstance(outcome, DataError):
@@ -81,6 +82,7 @@ def write_cohort(
                 excluded.bad[index] = str(outcome)
             else:
                 signals.append(outcome.signal)
+                sources.note(digests)
                 kept.append(index)
                 lengths.append(outcome.signal.shape[1])
                 for flag, found in flags.items():
@@ -96,7 +98,7 @@ def write_cohort(
     left_out = excluded.table()
     _write_tables(work, scan, rows, stored)
     left_out.write_parquet(work / "excluded.parquet")
-    files.table().write_parquet(work / "sources.parquet")
+    sources.table().write_parquet(work / "sources.parquet")
     manifest = _manifest(source, rows, stored, left_out, name, request)
     found_digests = digests_of(work, manifest)
     manifest = manifest.model_copy(
@@ -130,74 +132,18 @@ class _Excluded:
         )
 
 
-_Read = Mapping[str, tuple[int, str, bytes | None]]  # file -> size, sha256, and its bytes if they are held
+@contextmanager
+def _reading_pool() -> Iterator[ThreadPoolExecutor]:
+    """Threads that read ahead; what they have not begun is given up when the work ends early."""
+    pool = ThreadPoolExecutor(_READING_THREADS)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
-class _SourceFiles:
-    """Source files, each read and digested once, however many records are cut from it; by the files of a record.
-
-    Where a file takes long, as on a slow disk or a network, threads read ahead. Where it does not, they would cost more
-    than they hide, since each of their calls of the system has to wait for Python twice.
-    """
-
-    def __init__(self, source: Source, pool: ThreadPoolExecutor) -> None:
-        self._source = source
-        self._pool = pool
-        self._ahead: dict[tuple[str, ...], Future[_Read]] = {}
-        self._seconds: deque[float] = deque(maxlen=_TIMED)
-        self._last: tuple[tuple[str, ...], _Read] = ((), {})
-        self._noted: tuple[str, ...] = ()
-        self._rows: list[tuple[str, int, str]] = []
-        self._tables: list[pl.DataFrame] = []
-        self.note(source.scan.source_files)
-
-    def fetch(self, files: tuple[str, ...]) -> None:
-        """Begin to read files if that is worth it, and go on without waiting."""
-        slow = len(self._seconds) == _TIMED and sum(self._seconds) > _TIMED * _SLOW_SECONDS
-        if slow and files != self._last[0] and files not in self._ahead:
-            self._ahead[files] = self._pool.submit(self._read, files)
-
-    def content(self, files: tuple[str, ...]) -> dict[str, bytes]:
-        """Path -> bytes of those files that are held."""
-        try:
-            read = self._of(files)
-        except OSError:
-            return {}  # what cannot be read is said when it is decoded
-        return {str(self._source.path(file)): content for file, (_, _, content) in read.items() if content is not None}
-
-    def note(self, files: tuple[str, ...]) -> None:
-        """Take down the digests of the files of a record that is kept."""
-        if files != self._noted:
-            self._rows += [(file, size, sha256) for file, (size, sha256, _) in self._of(files).items()]
-            self._noted = files
-        if len(self._rows) >= _ROWS_A_TABLE:
-            self._pack()
-
-    def table(self) -> pl.DataFrame:
-        """file, bytes and sha256 of every file, as they were first read."""
-        self._pack()
-        return pl.concat(self._tables).unique("file", keep="first", maintain_order=True)
-
-    def _of(self, files: tuple[str, ...]) -> _Read:
-        if files != self._last[0]:
-            future = self._ahead.pop(files, None)
-            self._last = (files, future.result() if future is not None else self._read(files))
-        return self._last[1]
-
-    def _read(self, files: tuple[str, ...]) -> _Read:
-        started = time.perf_counter()
-        found = {file: digested(self._source.path(file)) for file in files}
-        self._seconds.append(time.perf_counter() - started)
-        return found
-
-    def _pack(self) -> None:
-        schema = {"file": pl.String, "bytes": pl.Int64, "sha256": pl.String}
-        self._tables.append(pl.DataFrame(self._rows, schema=schema, orient="row"))
-        self._rows = []
-
-
-def _taken(source: Source, intake: Intake, files: _SourceFiles) -> Iterator[tuple[int, Taken | DataError]]:
-    """Every present record in order: its position, and what is stored of it or why it is not.
+def _taken(source: Source, intake: Intake, files: SourceFiles) -> Iterator[_Outcome]:
+    """Every present record in order: its position, what is stored of it or why it is not, and its files.
 
     Blocks go through steps that overlap: files are read ahead where that takes long, records are decoded, and what
     was decoded is taken in by a thread of its own, which is arithmetic on large arrays and so leaves Python to the
@@ -224,24 +170,27 @@ def _taken(source: Source, intake: Intake, files: _SourceFiles) -> Iterator[tupl
             yield from taking.popleft().outcomes()
 
 
+_Outcome = tuple[int, Taken | DataError, Digests]
+
+
 @dataclass(frozen=True)
 class _TakingIn:
     """A block of records that was decoded and is being taken in.
 
     Attributes:
-        rows: positions of all its records.
+        files: position -> the files of each of its records.
         bad: those that could not be decoded.
         read: positions of the others, in the order of `taken`.
     """
 
-    rows: list[int]
+    files: dict[int, Digests]
     bad: dict[int, DataError]
     read: list[int]
     taken: Future[list[Taken | DataError]]
 
-    def outcomes(self) -> list[tuple[int, Taken | DataError]]:
+    def outcomes(self) -> list[_Outcome]:
         found = {**self.bad, **dict(zip(self.read, self.taken.result(), strict=True))}
-        return [(row, found[row]) for row in self.rows]
+        return [(row, found[row], files) for row, files in self.files.items()]
 
 
 def _block_size(intake: Intake) -> int:
@@ -255,21 +204,52 @@ def _decode(
     intake: Intake,
     block: np.ndarray,
     records: Sequence[SourceRecord],
-    files: _SourceFiles,
+    files: SourceFiles,
     pool: ThreadPoolExecutor,
 ) -> _TakingIn:
+    digests: dict[int, Digests] = {}
     bad: dict[int, DataError] = {}
     read: dict[int, Record] = {}
-    rows = block.tolist()
-    for index, record in zip(rows, records, strict=True):
+    for index, record in zip(block.tolist(), records, strict=True):
+        digests[index] = {}
         try:
-            with lending(files.content(record.files)):
-                read[index] = source.scan.read(record)
+            read[index], digests[index] = _read(source, record, files)
         except DataError as error:
             bad[index] = error
-        else:
-            files.note(record.files)
-    return _TakingIn(rows, bad, list(read), pool.submit(take_in, list(read.values()), intake))
+        except Exception as error:
+            bad[index] = unreadable(error)
+    return _TakingIn(digests, bad, list(read), pool.submit(take_in, list(read.values()), intake))
+
+
+def _read(source: Source, record: SourceRecord, files: SourceFiles) -> tuple[Record, Digests]:
+    """A record, and the digests of the files it was decoded from."""
+    failed: OSError | None = None
+    found: Digests = {}
+    try:
+        found = files.digests(record.files)
+    except OSError as error:
+        failed = error  # the reader may have better words for it
+    with lending(files.lent(found)):
+        decoded = source.scan.read(record)
+    if failed is not None:
+        raise failed
+    return decoded, {file: digest._replace(content=None) for file, digest in found.items()}
+
+
+def unreadable(error: Exception) -> DataError:
+    """What is wrong with a record whose reading ended in an error that no reader foresaw."""
+    if isinstance(error, OSError):
+        return DataError(
+            f"{error.filename or 'A file'} cannot be read ({error.strerror or error}). Does it exist, may it be read, "
+            "and does its disk or network work?"
+        )
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    told = DataError(
+        f"Reading it ended with {type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno}). "
+        "The file is damaged in a way its reader does not know, or the reader has a fault."
+    )
+    told.__cause__ = error
+    return told
 
 
 def _write_tables(work: Path, scan: Scan, kept: np.ndarray, stored: pl.DataFrame) -> None:
@@ -330,9 +310,9 @@ def _manifest(
         gain=scan.gain,
         records=len(kept),
         patients=record_table(scan).patient_id[kept].n_unique(),
-        promised_records=len(scan.records),
+        promised_records=len(scan.records) + source.absent,
         excluded=Excluded(
-            counts=dict(counts.iter_rows()),
+            counts=dict(counts.iter_rows()) | ({"not in the folder": source.absent} if source.absent else {}),
             first={
                 reason: tuple(excluded.filter(pl.col("reason") == reason)["record_id"].head(10))
                 for reason in counts["reason"]

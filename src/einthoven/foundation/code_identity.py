@@ -23,8 +23,8 @@ def code_identity(thing: type | object, *, within: str | tuple[str, ...], withou
 
     Args:
         thing: a class or a function.
-        within: dotted names of packages; imports are followed inside them, or inside the top-level package of `thing`'s
-            own module if that is another one.
+        within: dotted names of packages; imports are followed inside them, and inside the top-level package of
+            `thing`'s own module if that is another one.
         without: modules that are not followed.
 
     Returns:
@@ -40,7 +40,7 @@ def code_identity(thing: type | object, *, within: str | tuple[str, ...], withou
             return UNKNOWN
     top = module.__name__.partition(".")[0]
     packages = (within,) if isinstance(within, str) else within
-    roots = packages if top == packages[0].partition(".")[0] else (top,)
+    roots = packages if any(top == package.partition(".")[0] for package in packages) else (*packages, top)
     return _identity_of_modules(module.__name__, roots, tuple(sorted(without)))
 
 

@@ -198,7 +198,7 @@ def _undefined_draws(study: StudyReading) -> list[Caution]:
     items = []
     for task, comparison in study.comparisons.items():
         worst = max((e.undefined_draws for e in comparison.macro.auroc), default=0)
-        if worst:
+        if worst and any(scores.judged for scores in comparison.labels):
             items.append(f"{task}: {worst} of {comparison.draws} draws")
     if not items:
         return []
@@ -221,7 +221,7 @@ def _no_width(study: StudyReading) -> list[Caution]:
             items.append(f"{task}: {', '.join(names)}")
     if not items:
         return []
-    detail = "Every draw gave the same score, mostly 1.000: the interval says nothing of patients who were not drawn."
+    detail = "Every draw gave the same score: the interval says nothing of patients who were not drawn."
     return [Caution("note", "Some intervals have no width.", detail, tuple(items))]
 
 

@@ -14,12 +14,15 @@ records are large, about twice the usual; as tenths of mV they would be five tim
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
+from einthoven.datasets.text_files import check_columns, read_text
 from einthoven.foundation.errors import DataError
 
 if TYPE_CHECKING:
@@ -36,6 +39,9 @@ _LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "
 _COLUMNS = ("exam_id", "patient_id", "age", "is_male", *LABELS, "normal_ecg", "death", "timey", "trace_file")
 _FLAGS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _NOBODY = "0"
+# Older than any verified person: a code, not an age.
+_OLDEST = 125.0
+_AGAIN = "Correct it or download the file again."
 
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
@@ -49,12 +55,13 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     table = _exams(source / METADATA)
     ids, patients = table["exam_id"], table["patient_id"]
     flags = {label: _flags(table, label, empty=False) for label in LABELS}
-    years = _numbers(table, "timey")
+    ages = _numbers(table, "age")
+    years = _numbers(table, "timey", finite=True)
     death = _flags(table, "death", empty=True)
     male = _flags(table, "is_male", empty=True)
     metadata = pl.DataFrame(
         {
-            "age": _numbers(table, "age"),
+            "age": ages.set(~ages.is_between(0, _OLDEST), None),
             "sex": pl.DataFrame({"male": male})
             .select(pl.when(pl.col("male")).then(pl.lit("M")).when(~pl.col("male")).then(pl.lit("F")))
             .to_series(),
@@ -63,6 +70,7 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
             "years": years,
         }
     )
+    prevalent = int((death & (years <= 0)).sum())
     followed = _one_year(death, years)
     rows = np.flatnonzero(followed.is_not_null().to_numpy())
     every = np.arange(len(table))
@@ -84,7 +92,7 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         rules={
             "code15-unit": "1: values are mV",
             "code15-padding": "1: all-zero samples at both ends are taken off",
-            "code15-death": "1: within 1 year; those followed for less and alive are left out",
+            "code15-death": "2: in (0, 1] year; at or before the ECG, or alive and followed for less, left out",
         },
         notes=(
             "The release does not state the unit of its signals. They are taken as mV, in which they are about twice "
@@ -92,6 +100,7 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
             "Most records have 7.3 s of signal, the others 10.2 s, and the two groups were recorded differently: the "
             "longer ones have more baseline wander.",
             "Death and follow-up are known for a patient's first exam only, as the release gives them.",
+            *([f"Left out of death-1y: {prevalent} exams with a death at or before the ECG."] if prevalent else []),
         ),
     )
 
@@ -100,30 +109,32 @@ def _exams(file: Path) -> pl.DataFrame:
     """exams.csv, all text, records of one HDF5 file together."""
     import polars as pl
 
-    if not file.is_file():
-        raise DataError(f"{file} does not exist. --source must name the folder that holds it and exams_part*.hdf5.")
+    text = read_text(file, where="the folder that holds it and exams_part*.hdf5")
     try:
-        table = pl.read_csv(file, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
+        # polars would give a repeated column another name.
+        check_columns(file, next(csv.reader(io.StringIO(text, newline="")), []), _COLUMNS)
+        table = pl.read_csv(text.encode(), infer_schema=False)
+    except (csv.Error, pl.exceptions.PolarsError) as error:
         raise DataError(f"{file} cannot be read as a table: {error} Download it again.") from None
-    missing = [column for column in _COLUMNS if column not in table.columns]
-    if missing:
-        raise DataError(f"{file} has no column {', '.join(missing)}; found {', '.join(table.columns)}.")
     for column in ("exam_id", "patient_id", "trace_file"):
         empty = table[column].is_null().arg_true()
         if len(empty):
-            raise DataError(f"{file}: {len(empty)} rows have no {column}, first row {empty[0] + 1}; each needs one.")
+            raise DataError(
+                f"{file}: {len(empty)} rows have no {column}, first row {empty[0] + 1}; each needs one. {_AGAIN}"
+            )
     # What is read one after the other should lie in one file. Part 2 is before part 10.
     part = pl.col("trace_file").str.extract(r"(\d+)\.\w+$").cast(pl.Int64, strict=False)
     return table.select(_COLUMNS).sort(part, "trace_file", maintain_order=True)
 
 
-def _numbers(table: pl.DataFrame, column: str) -> pl.Series:
+def _numbers(table: pl.DataFrame, column: str, *, finite: bool = False) -> pl.Series:
+    """A column of numbers, None where a row has none or "nan"; `finite`: whether one without end is refused."""
     import polars as pl
 
     numbers = table[column].cast(pl.Float64, strict=False)
-    _refuse_first(table, column, numbers.is_null() & table[column].is_not_null(), "a number")
-    return numbers
+    bad = numbers.is_null() & table[column].is_not_null()
+    _refuse_first(table, column, bad | numbers.is_infinite().fill_null(False) if finite else bad, "a number")
+    return numbers.fill_nan(None)
 
 
 def _flags(table: pl.DataFrame, column: str, *, empty: bool) -> pl.Series:
@@ -141,21 +152,24 @@ def _refuse_first(table: pl.DataFrame, column: str, bad: pl.Series, expected: st
     if len(rows):
         raise DataError(
             f"{METADATA}: {len(rows)} rows have no valid {column}; {expected} was expected. First: exam "
-            f"{table['exam_id'][int(rows[0])]} has {table[column][int(rows[0])]!r}."
+            f"{table['exam_id'][int(rows[0])]} has {table[column][int(rows[0])]!r}. {_AGAIN}"
         )
 
 
 def _one_year(death: pl.Series, years: pl.Series) -> pl.Series:
-    """Whether a patient died within a year of the exam; None where that is not known."""
+    """Whether a patient died in the year after the exam.
+
+    None where that is not known, and where a death is at or before the exam (as `importing/forecasting.py` has it).
+    """
     import polars as pl
 
     frame = pl.DataFrame({"death": death, "years": years})
-    within = pl.col("years") <= 1.0
+    after = pl.col("years")
     return frame.select(
-        pl.when(pl.col("death") & within)
+        pl.when(pl.col("death") & (after > 0) & (after <= 1))
         .then(pl.lit(True))
         # Who died later was alive for a year, too.
-        .when((pl.col("death") & ~within) | (~pl.col("death") & (pl.col("years") >= 1.0)))
+        .when((pl.col("death") & (after > 1)) | (~pl.col("death") & (after >= 1)))
         .then(pl.lit(False))
     ).to_series()
 
@@ -225,7 +239,10 @@ DATASET = Dataset(
         rates=(_RATE,),
         tasks={
             "six": TaskCard("6 labels: 1dAVb, RBBB, LBBB, SB, ST, AF; every record", "rhythm+waveform"),
-            "death-1y": TaskCard("death within a year; first exams followed for a year or until death", "forecasting"),
+            "death-1y": TaskCard(
+                "death in (0, 1] year; first exams followed for a year or until death, which is after the ECG",
+                "forecasting",
+            ),
         },
         split_rules={"hash": "70 / 10 / 20 by a hash of the patient id"},
     ),

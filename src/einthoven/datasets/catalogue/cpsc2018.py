@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from einthoven.datasets.cpsc2018_native import NativeRecord
 
 _SAMPLES = 5000
+_RECORDS = 6_877
 LABEL_OF_CODE = {
     "426783006": "NSR",
     "164889003": "AF",
@@ -44,9 +45,9 @@ SNOMED_OF_NATIVE = {
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     """Read all headers, or of the release without them all files, since only they say how long a record is."""
-    from einthoven.datasets.challenge import labels_of
+    from einthoven.datasets.challenge import NO_PATIENTS, labels_of
     from einthoven.datasets.cpsc2018_native import is_native
-    from einthoven.datasets.splitting import hash_split, stratified_random
+    from einthoven.datasets.splitting import drawn_among, hash_split, stratified_random
 
     found, read, source_files = _native(source) if is_native(source) else _challenge(source)
     kept = [record for record in found if _is_kept(record)]
@@ -64,9 +65,11 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         },
         read=read,
         rate=rate,
+        whole=None if source_files else _RECORDS,  # the native release lists its records
         samples=_SAMPLES,
         source_files=source_files,
         rules={"cpsc2018-labels": "1: SNOMED codes", "cpsc2018-length": "1: middle 10 s, shorter left out"},
+        notes=(NO_PATIENTS, *drawn_among(len(found), _RECORDS, rule="ecgfix")),
     )
 
 

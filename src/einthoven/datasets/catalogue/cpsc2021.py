@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RHYTHMS = ("N", "AFIB", "AFL")
 RATE = 200.0
+_RECORDINGS = 1_436
 KIND = "patient_kind"
 KINDS = ("non atrial fibrillation", "paroxysmal atrial fibrillation", "persistent atrial fibrillation")
 
@@ -55,7 +56,9 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         seconds=seconds_of(options),
         splits=_hash,
     )
-    return replace(found, tasks={**found.tasks, "patient-kind": _kind_task(windows)})
+    # Each recording that is not here counts as one record, since nobody knows how many windows it has.
+    whole = len(found.records) + _RECORDINGS - len(stems)
+    return replace(found, whole=whole, tasks={**found.tasks, "patient-kind": _kind_task(windows)})
 
 
 def _about(header: Header) -> dict[str, object]:

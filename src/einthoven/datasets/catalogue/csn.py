@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from einthoven.datasets.challenge import ChallengeRecord
 
 _SAMPLES = 5000
+_RECORDS = 45_150  # of 45,152
 # Their headers have 11 signal lines in the release.
 _CORRUPT = ("JS01052", "JS23074")
 # Code -> acronym. A comment gives the other acronyms of a code in the release's table.
@@ -44,8 +45,8 @@ MERL_38 = {
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     """Read all headers; no sample is touched."""
-    from einthoven.datasets.challenge import labels_of, read_challenge_folder, reader, source_records
-    from einthoven.datasets.splitting import hash_split, stratified_random
+    from einthoven.datasets.challenge import NO_PATIENTS, labels_of, read_challenge_folder, reader, source_records
+    from einthoven.datasets.splitting import drawn_among, hash_split, stratified_random
 
     pattern = rf"(?!{'|'.join(_CORRUPT)})JS\d{{5}}"
     found = read_challenge_folder(source, names=pattern, dataset="csn")
@@ -69,9 +70,12 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         },
         read=reader(source, found),
         rate=rate,
+        whole=_RECORDS,
         samples=_SAMPLES,
         rules={"csn-labels": "1: SNOMED codes; any other code leaves ecgfix-48"},
         notes=(
+            NO_PATIENTS,
+            *drawn_among(len(found), _RECORDS, rule="ecgfix"),
             "The release's condition table gives one SNOMED code to several acronyms: 164909002 is LBBB, LBBBB and "
             "LFBBB; 164865005 MI, MIBW, MIFW, MILW and MISW; 698252002 IDC and IVB; 195101003 WAVN and SAAWR. Labels "
             "here stand for the code.",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from einthoven.datasets.challenge import ChallengeRecord
 
 _SAMPLES = 5000
+_RECORDS = 10_344
 # Code -> abbreviation in the challenge's own table (dx_mapping_scored.csv); codes it scores as one share a label.
 SCORED_2021 = {
     "164889003": "AF", "164890007": "AFL", "6374002": "BBB", "426627000": "Brady", "733534002": "CLBBB|LBBB",
@@ -31,7 +32,7 @@ SCORED_2021 = {
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     """Read all headers; no sample is touched."""
-    from einthoven.datasets.challenge import labels_of, read_challenge_folder, reader, source_records
+    from einthoven.datasets.challenge import NO_PATIENTS, labels_of, read_challenge_folder, reader, source_records
     from einthoven.datasets.splitting import hash_split
 
     found = read_challenge_folder(source, names=r"E\d{5}", dataset="georgia")
@@ -48,8 +49,10 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         splits={"hash": hash_split({r.name: r.name for r in kept}, salt="einthoven", train=0.7, val=0.1)},
         read=reader(source, found),
         rate=rate,
+        whole=_RECORDS,
         samples=_SAMPLES,
         rules={"georgia-labels": "1: scored in 2021, equal codes together", "georgia-length": "1: 10 s only"},
+        notes=(NO_PATIENTS,),
     )
 
 

@@ -228,6 +228,7 @@ DATASET = Dataset(
         ),
         rates=(_RATE,),
         tasks={"machine-statements": TaskCard("11 statements of the cart's report", "rhythm+waveform")},
+        concepts={"machine": "heart rate, PR, QRS, QT and three axes, as the cart measured them"},
         split_rules={"interpbench": "70 / 10 / 20 by a hash of the patient id (ECG-InterpBench)"},
     ),
     scan=scan,

@@ -80,6 +80,7 @@ DATASET = Dataset(
                 "rhythm+waveform",
             ),
         },
+        concepts={"truth": "what was planted: heart rate, intervals, axis, R and ST of each lead"},
         split_rules={"patients": "70 / 10 / 20 by patient"},
         needs_source=False,
     ),

@@ -6,12 +6,14 @@ does; a record without one ("n/a") is in no task. The Frank leads (vx, vy, vz) a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
 from einthoven.datasets.downloading.release import physionet
+from einthoven.datasets.text_files import read_text
 from einthoven.foundation.errors import DataError
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ CLASS_OF_REASON = {
     "palpitation": "Miscellaneous",
     "healthy control": "Healthy control",
 }
+_STEM = re.compile(r"[\w-]+/[\w-]+")
 _NOT_STATED = ("", "n/a")
 _SEXES = {"male": "M", "female": "F"}
 
@@ -100,12 +103,13 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
 
 def _stems(file: Path) -> list[str]:
     """Paths of the records without suffix, "patient001/s0010_re", in the order of the release."""
-    if not file.is_file():
-        raise DataError(f"{file} does not exist. --source must name the folder of PTB 1.0.0 that holds it.")
-    stems = [line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    bad = [stem for stem in stems if stem.count("/") != 1]
+    text = read_text(file, where="the folder of PTB 1.0.0 that holds it")
+    stems = [line.strip() for line in text.splitlines() if line.strip()]
+    bad = [stem for stem in stems if not _STEM.fullmatch(stem)]
     if bad:
-        raise DataError(f"{file} names the record {bad[0]!r}; one like patient001/s0010_re was expected.")
+        raise DataError(
+            f"{file} names the record {bad[0]!r}; one like patient001/s0010_re was expected. Download it again."
+        )
     return stems
 
 

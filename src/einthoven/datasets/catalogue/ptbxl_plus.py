@@ -159,6 +159,12 @@ DATASET = Dataset(
         ),
         rates=ptbxl.DATASET.card.rates,
         tasks=ptbxl.DATASET.card.tasks,
+        concepts={
+            "interpbench-49": "the 49 concepts of ECG-InterpBench in five families",
+            "12sl": "all columns of 12SL",
+            "ecgdeli": "all columns of ECGdeli",
+            "unig": "all columns of the Uni-G program",
+        },
         split_rules=ptbxl.DATASET.card.split_rules,
     ),
     scan=scan,

@@ -7,16 +7,21 @@ Signals are float16 mV: limb leads obey Einthoven's law to its rounding, and amp
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
+from einthoven.datasets.text_files import read_table
 from einthoven.foundation.errors import DataError
 
 METADATA = "metadata.csv"
 _RATE = 500.0
 _LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
+_SAMPLES = re.compile(r"0*[1-9]\d{0,8}", re.ASCII)
+# Older than any verified person: a code, not an age.
+_OLDEST = 125.0
+_AGAIN = "Correct it or download the file again."
 _COLUMNS = ("ECG_ID", "AHA_Code", "Patient_ID", "Age", "Sex", "N")
 # The 44 primary statements of the release; names are those of the recommendations.
 STATEMENTS = {
@@ -47,18 +52,20 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     records: list[SourceRecord] = []
     positives: dict[str, frozenset[str]] = {}
     length_of: dict[str, int] = {}
-    for row in _rows(source / METADATA):
+    rows = read_table(source / METADATA, _COLUMNS, where="the folder that holds it and records/")
+    for number, row in enumerate(rows, 1):
         record_id = row["ECG_ID"].strip().removesuffix(".h5")
         positives[record_id] = statements(row["AHA_Code"], record_id)
-        length_of[record_id] = int(_number(row, "N", record_id))
+        place = f"{METADATA}: row {number}, record {record_id},"
+        length_of[record_id] = _samples(row["N"], place)
         records.append(
             SourceRecord(
                 record_id=record_id,
                 patient_id=row["Patient_ID"].strip(),
                 files=(f"{folder}{record_id}.h5",),
                 metadata={
-                    "age": _number(row, "Age", record_id) if row["Age"].strip() else None,
-                    "sex": _sex(row["Sex"], record_id),
+                    "age": _age(row["Age"], place),
+                    "sex": _sex(row["Sex"], place),
                     "aha_code": row["AHA_Code"],
                 },
             )
@@ -106,35 +113,30 @@ def statements(text: str, record_id: str) -> frozenset[str]:
     if unknown:
         raise DataError(
             f"{METADATA}: record {record_id} has AHA_Code {text!r}; primary statements of the release such as "
-            f"'22;60+310' were expected, and {unknown[0]!r} is none of its 44."
+            f"'22;60+310' were expected, and {unknown[0]!r} is none of its 44. {_AGAIN}"
         )
     return frozenset(STATEMENTS[code] for code in codes)
 
 
-def _rows(file: Path) -> list[dict[str, str]]:
-    if not file.is_file():
-        raise DataError(f"{file} does not exist. --source must name the folder that holds it and records/.")
-    with file.open(newline="", encoding="utf-8-sig") as stream:
-        reader = csv.DictReader(stream, restval="")
-        missing = [column for column in _COLUMNS if column not in (reader.fieldnames or ())]
-        if missing:
-            raise DataError(f"{file} has no column {', '.join(missing)}; found {', '.join(reader.fieldnames or ())}.")
-        return list(reader)
+def _samples(text: str, place: str) -> int:
+    if not _SAMPLES.fullmatch(text.strip()):
+        raise DataError(f"{place} has N {text!r}; a whole number of samples was expected. {_AGAIN}")
+    return int(text)
 
 
-def _number(row: Mapping[str, str], column: str, record_id: str) -> float:
+def _age(text: str, place: str) -> float | None:
+    """Years; None for no age, and for one that nobody has."""
     try:
-        return float(row[column])
+        age = float(text.strip() or "nan")
     except ValueError:
-        raise DataError(
-            f"{METADATA}: record {record_id} has {column} {row[column]!r}; a number was expected."
-        ) from None
+        raise DataError(f"{place} has Age {text!r}; a number or nothing was expected. {_AGAIN}") from None
+    return age if 0 <= age <= _OLDEST else None
 
 
-def _sex(text: str, record_id: str) -> str | None:
+def _sex(text: str, place: str) -> str | None:
     sex = text.strip().upper()
     if sex not in ("F", "M", ""):
-        raise DataError(f"{METADATA}: record {record_id} has Sex {text!r}; F, M or nothing was expected.")
+        raise DataError(f"{place} has Sex {text!r}; F, M or nothing was expected. {_AGAIN}")
     return sex or None
 
 

@@ -38,8 +38,9 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     import polars as pl
 
     from einthoven.datasets.catalogue import afdb, cinc2017, ltafdb
-    from einthoven.datasets.columns import LabelColumns, RecordTable, SplitColumn, columnar, record_table
-    from einthoven.datasets.splitting import patient_folds
+    from einthoven.datasets.checking import check_scan
+    from einthoven.datasets.columns import LabelColumns, RecordTable, record_table
+    from einthoven.datasets.rhythm_sets import fold_columns
     from einthoven.foundation.errors import DataError
 
     absent = [part for part in PARTS if not (source / part).is_dir()]
@@ -48,7 +49,9 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     scans = {
         "afdb": afdb.scan(source / "afdb", afdb.RATE, {"window": SECONDS}),
         "ltafdb": ltafdb.scan(source / "ltafdb", ltafdb.RATE, {"window": SECONDS}),
-        "cinc2017": columnar(cinc2017.scan(source / "cinc2017", 300.0, {"window": SECONDS})),
+        "cinc2017": check_scan(
+            cinc2017.scan(source / "cinc2017", cinc2017.RATE, {"window": SECONDS}), where="dataset cinc2017"
+        ),
     }
     prefixed = [_prefixed(part, record_table(scan).frame) for part, scan in scans.items()]
     frame = pl.concat(prefixed)
@@ -66,17 +69,13 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     ids = records.record_id
     binary, four = np.flatnonzero(codes != _NOTHING), np.flatnonzero(codes >= 0)
     is_af = (codes[binary] == LABELS.index("AFIB"))[:, None]
-    counts = dict.fromkeys(records.patient_id.unique(), 1)
     return Scan(
         records=records,
         tasks={
             "af": TaskTable(("AFIB",), LabelColumns(ids, ("AFIB",), binary, is_af)),
             "rhythm": TaskTable(LABELS, LabelColumns(ids, LABELS, four, np.eye(len(LABELS))[codes[four]])),
         },
-        splits={
-            rule: SplitColumn.by_patient(records, split)
-            for rule, split in zip(FOLD_RULES, patient_folds(counts, folds=len(FOLD_RULES)), strict=True)
-        },
+        splits=fold_columns(records, recordings=records.patient_id),
         read=_reader(scans, rate),
         rate=rate,
         samples=round(SECONDS * rate),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from einthoven.datasets.cohort import RECORDS_PART, SIGNALS_PART, Cohort
 from einthoven.embeddings.store import StoredEmbeddings, embed_cohort, embedding_key, is_stored, open_embeddings
 from einthoven.encoders.card import EncoderCard
+from einthoven.encoders.contract import MetadataEncoder
 from einthoven.encoders.registry import ENCODERS, build_encoder
 from einthoven.foundation.errors import UsageError
 from einthoven.foundation.identity import content_key
@@ -31,12 +32,14 @@ def plan_embedding(choice: EncoderChoice, cohort: Cohort, *, place: str) -> Cell
             f"Encoder {choice.id} takes the leads {', '.join(preprocessing.leads or ())}; cohort {cohort.name} has "
             f"{', '.join(cohort.leads)}. "
             + (
-                f"Give it the preprocessing {' or '.join(others)} in the study file."
+                f"In a study file write {{name: {choice.name}, preprocessing: {others[0]}}}."
                 if others
                 else "Leave it out (--encoders); none of its preprocessings takes these."
             )
         )
     encoder = build_encoder(choice.name, **choice.parameters)
+    if isinstance(encoder, MetadataEncoder):
+        _refuse_unknown(choice, encoder.columns, cohort)
     return Cell(
         kind=KIND.name,
         title=f"embed with {choice.id}",
@@ -45,6 +48,15 @@ def plan_embedding(choice: EncoderChoice, cohort: Cohort, *, place: str) -> Cell
         places={"cohort": place},
         version=KIND.version,
     )
+
+
+def _refuse_unknown(choice: EncoderChoice, columns: tuple[str, ...], cohort: Cohort) -> None:
+    """An encoder of what is known of a record says nothing where nothing is known."""
+    if not any(name in cohort.records.columns and cohort.records[name].is_not_null().any() for name in columns):
+        raise UsageError(
+            f"Encoder {choice.id} reads {' and '.join(columns)}, and no record of cohort {cohort.name} has any. Leave "
+            "it out (--encoders)."
+        )
 
 
 def stored_embeddings(choice: EncoderChoice, key: str, place: str, context: Context) -> StoredEmbeddings:
