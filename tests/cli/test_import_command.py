@@ -95,6 +95,50 @@ def test_what_is_missing_or_unknown(folder: Path) -> None:
         assert words in str(result.exception)
 
 
+@pytest.mark.parametrize("moment", ["preview", "import_table"])
+def test_an_interrupted_import_says_that_nothing_was_stored(
+    moment: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"einthoven.datasets.importing.preparing.{moment}", interrupted)
+    Path("mapping.yaml").write_text(EXAMPLES["labels"])
+    arguments = ["datasets", "import", "table.csv", "--signals", "signals", "--mapping", "mapping.yaml"]
+    result = CliRunner().invoke(app, [*arguments, *(["--dry-run"] if moment == "preview" else [])])
+    assert (result.exit_code, result.stderr.splitlines()[-1]) == (130, "Interrupted; nothing was stored.")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("signals.file={record}.npy", "{record}.npy"),
+        ("signals.file={record}", "{record}"),
+        ('signals.file="{record}.npy"', "{record}.npy"),
+        ("signals.key={record}/ecg", "{record}/ecg"),
+        ("time.format=%d/%m/%Y", "%d/%m/%Y"),
+        ("tasks.x.rule=>= 40", ">= 40"),
+        ("tasks.x.delimiter=|", "|"),
+        ("separator=;", ";"),
+        ("age=on", "on"),
+        ("version=1", "1"),
+        ("age=", None),
+        ("signals.rate=500", 500),
+        ("signals.rate=fs", "fs"),
+        ("metadata=[a, b]", ["a", "b"]),
+        ("signals.leads=I, II", "I, II"),
+    ],
+)
+def test_settings_that_are_text(text: str, value: object) -> None:
+    assert parse_setting(text)[1] == value
+
+
+@pytest.mark.parametrize("value", ["{a", "[1", "%d", "9" * 5000, "[" * 1200])
+def test_settings_that_are_no_yaml_say_what_to_quote(value: str) -> None:
+    with pytest.raises(UsageError, match="quotes within those of the shell: --set 'metadata="):
+        parse_setting(f"metadata={value}")
+
+
 def test_settings_and_files(tmp_path: Path) -> None:
     assert parse_setting("splits.a={kind: folds, folds: 4}") == ("splits.a", {"kind": "folds", "folds": 4})
     (tmp_path / "m.yaml").write_text("- a\n")

@@ -8,8 +8,10 @@ import h5py
 import numpy as np
 import pytest
 import scipy.io
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from einthoven.datasets.array_files import Rows, h5_column, read_h5, read_mat, read_npy, read_npy_row
+from einthoven.datasets.array_files import Rows, h5_column, read_h5, read_mat, read_npy
 from einthoven.foundation.errors import DataError
 
 ARRAY = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)
@@ -35,9 +37,9 @@ def write_mat73(file: Path) -> Path:
 def test_one_row_of_a_npy_is_mapped_not_loaded(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", ARRAY)
     assert isinstance(read_npy(tmp_path / "a.npy"), np.memmap)
-    assert np.array_equal(read_npy_row(tmp_path / "a.npy", 1), ARRAY[1])
+    assert np.array_equal(Rows(tmp_path / "a.npy")[1], ARRAY[1])
     with pytest.raises(DataError, match="has 2 rows, 0 to 1; row 2 was asked for"):
-        read_npy_row(tmp_path / "a.npy", 2)
+        Rows(tmp_path / "a.npy")[2]
 
 
 @pytest.mark.parametrize("version", ["4", "5"])
@@ -128,6 +130,175 @@ def test_files_cut_short(suffix: str, share: float, tmp_path: Path) -> None:
     read = {"npy": read_npy, "mat": read_mat, "h5": read_h5}[suffix]
     with pytest.raises(DataError):
         read(file)
+
+
+def h5_elsewhere(folder: Path, kind: str) -> Path:
+    """A file whose array "ECG/data" is, or pretends to be, somewhere else."""
+    other = write_h5(folder / "other.h5", data=ARRAY)
+    file = folder / "a.h5"
+    with h5py.File(file, "w") as opened:
+        group = opened.create_group("ECG")
+        if kind == "external link":
+            group["data"] = h5py.ExternalLink(str(other), "data")
+        elif kind == "soft link to an external link":
+            opened["there"] = h5py.ExternalLink(str(other), "/")
+            group["data"] = h5py.SoftLink("/there/data")
+        elif kind == "external storage":
+            (folder / "raw").write_bytes(ARRAY.tobytes())
+            group.create_dataset("data", ARRAY.shape, ARRAY.dtype, external=[(str(folder / "raw"), 0, ARRAY.nbytes)])
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout(ARRAY.shape, ARRAY.dtype)
+            layout[:] = h5py.VirtualSource(other, "data", ARRAY.shape)
+            group.create_virtual_dataset("data", layout)
+        elif kind == "loop":
+            group["data"] = h5py.SoftLink("data")
+        elif kind == "nowhere":
+            group["data"] = h5py.SoftLink("/none")
+        elif kind == "without shape":
+            group["data"] = h5py.Empty("f4")
+        elif kind == "larger than all disks":
+            group.create_dataset("data", (2, 2**40, 60), "f4", chunks=(1, 1024, 1))
+        else:
+            group.create_dataset("data", data=np.array(["a"], dtype=h5py.string_dtype()))
+    return file
+
+
+ELSEWHERE = {
+    "external link": "ECG/data of .* is a link to another file .*other.h5.* Copy",
+    "soft link to an external link": "ECG/data of .* is a link to another file",
+    "external storage": "ECG/data of .* has its numbers in another file",
+    "virtual": "ECG/data of .* is put together from other arrays",
+    "loop": "is a link that leads to itself",
+    "nowhere": "Unknown array",
+    "without shape": "ECG/data of .* is empty",
+    "larger than all disks": r"ECG/data of .* says it has shape \(2, 1099511627776, 60\)",
+    "text": "real numbers were expected",
+}
+
+
+@pytest.mark.parametrize("kind", ELSEWHERE)
+@pytest.mark.parametrize("reading", ["all", "row", "rows", "mat", "only"])
+def test_hdf5_arrays_that_are_not_in_their_file(kind: str, reading: str, tmp_path: Path) -> None:
+    file = h5_elsewhere(tmp_path, kind)
+    with pytest.raises(DataError) as caught:
+        if reading == "all":
+            read_h5(file, "ECG/data")
+        elif reading == "row":
+            read_h5(file, "/ECG/data", row=0)
+        elif reading == "rows":
+            Rows(file, "ECG/data")[0]
+        elif reading == "mat":
+            read_mat(file, "ECG.data")
+        else:
+            read_h5(file)
+    if reading == "only" and kind in ("external link", "soft link to an external link", "loop", "nowhere"):
+        assert caught.match("0 arrays that could be the signal .*a link, ECG/data")
+    elif reading == "only" and kind in ("without shape", "text"):
+        assert caught.match("0 arrays that could be the signal")
+    elif not (reading == "rows" and kind == "text"):
+        assert caught.match(ELSEWHERE[kind])
+
+
+def test_links_within_a_file_are_followed(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as opened:
+        opened["deep/est/data"] = ARRAY
+        opened["deep/near"] = h5py.SoftLink("est")
+        opened["far"] = h5py.SoftLink("/deep/near/data")
+        opened["hard"] = opened["deep"]
+    for key in ("far", "deep/near/data", "/deep//est/./data", "hard/near/data"):
+        assert np.array_equal(read_h5(tmp_path / "a.h5", key), ARRAY)
+    with pytest.raises(DataError, match="Unknown array 'far/data'"):
+        read_h5(tmp_path / "a.h5", "far/data")
+
+
+def test_an_array_of_zeros_may_be_packed_well(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as opened:
+        opened.create_dataset("data", (3, 2**20, 12), "f4", chunks=(1, 2**16, 12), compression="gzip")
+    assert not read_h5(tmp_path / "a.h5", "data", row=2).any()
+
+
+@given(at=st.integers(0, 4000), value=st.integers(0, 255))
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_hdf5_with_a_wrong_byte_is_read_or_refused(at: int, value: int, tmp_path: Path) -> None:
+    content = bytearray(write_h5(tmp_path / "a.h5", data=ARRAY).read_bytes())
+    content[at % len(content)] = value
+    (tmp_path / "b.h5").write_bytes(content)
+    for key in ("data", None):
+        try:
+            read_h5(tmp_path / "b.h5", key)
+        except DataError:
+            continue
+
+
+def npy(header: str, version: bytes = b"\x01\x00") -> bytes:
+    text = header.ljust(117).encode("latin-1") + b"\n"
+    return b"\x93NUMPY" + version + len(text).to_bytes(2, "little") + text + bytes(96)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 12), }}",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (" + "9" * 40 + ",), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (100000000000, 12), }",
+        "{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 12), }",
+        "{'descr': [], 'fortran_order': False, 'shape': (2, 12), }",
+        "{'descr': [('a',)], 'fortran_order': False, 'shape': (2, 12), }",
+        "{'descr': ('<f4', ((((1,),),),)), 'fortran_order': False, 'shape': (2, 12), }",
+        "{'descr': 7, 'fortran_order': False, 'shape': (2, 12), }",
+        "{'descr': '<f4', 'fortran_order': 3, 'shape': None, }",
+        "{[]: 1}",
+        "(" * 110,
+        "\0",
+        "'''",
+        "\\",
+    ],
+)
+def test_npy_headers_of_anything(header: str, tmp_path: Path) -> None:
+    (tmp_path / "a.npy").write_bytes(npy(header))
+    with pytest.raises(DataError, match=r"a\.npy of record 7 "):
+        read_npy(tmp_path / "a.npy", where="record 7")
+
+
+def test_npy_versions_that_there_are(tmp_path: Path) -> None:
+    (tmp_path / "a.npy").write_bytes(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 12), }"))
+    assert read_npy(tmp_path / "a.npy").shape == (2, 12)
+    (tmp_path / "a.npy").write_bytes(npy("{}", b"\x09\x09"))
+    with pytest.raises(DataError, match="cannot be read"):
+        read_npy(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("number", [0x70000000, 0xE0000048, 0x00FFFFFF])
+def test_mat_elements_that_reach_too_far_never_come_to_scipy(number: int, tmp_path: Path) -> None:
+    """They ended the process; each word of the file in turn is set to a large number."""
+    cells = np.empty((1, 2), dtype=object)
+    cells[:] = [[np.eye(2), np.array([1, 2])]]
+    scipy.io.savemat(tmp_path / "a.mat", {"s": {"x": ARRAY[0], "y": {"z": "text"}}, "c": cells, "v": ARRAY[0]})
+    content = (tmp_path / "a.mat").read_bytes()
+    assert np.array_equal(read_mat(tmp_path / "a.mat", "s.x"), ARRAY[0])
+    refused = 0
+    for at in range(128, len(content) - 3, 4):
+        (tmp_path / "b.mat").write_bytes(content[:at] + number.to_bytes(4, "little") + content[at + 4 :])
+        try:
+            read_mat(tmp_path / "b.mat", "s.x")
+        except DataError:
+            refused += 1
+    assert refused > 20
+
+
+def test_mat_files_that_scipy_reads_are_let_through(tmp_path: Path) -> None:
+    folder = Path(scipy.io.matlab.__file__).parent / "tests" / "data"
+    files = sorted(folder.glob("test*_[5678]*.mat"))
+    if not files:
+        pytest.skip("scipy was installed without its tests")
+    for file in files:
+        if "7.4" in file.name and "hdf5" in file.name:
+            continue
+        with pytest.raises(DataError) as caught:
+            read_mat(file, "there is none")
+        assert "does not fit" not in str(caught.value)
 
 
 @pytest.mark.realdata

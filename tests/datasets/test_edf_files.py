@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from wfdb.io.convert.edf import read_edf as wfdb_read_edf
 
 from einthoven.datasets.edf_files import read_edf, read_edf_header
 from einthoven.datasets.wfdb_files import read_wfdb
-from einthoven.foundation.errors import DataError
+from einthoven.foundation.errors import DataError, EinthovenError
 
 from .importing.ward import LEADS, digital, edf_bytes
 
@@ -42,6 +44,11 @@ def test_the_same_as_the_wfdb_package_reads(tmp_path: Path) -> None:
     assert np.abs(signal - np.asarray(other.p_signal).T).max() <= 1.001
 
 
+def with_field(at: int, field: bytes) -> bytes:
+    content = edf_bytes(digital(0))
+    return content[:at] + field + content[at + len(field) :]
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -58,7 +65,21 @@ def test_the_same_as_the_wfdb_package_reads(tmp_path: Path) -> None:
         (b"", "is empty"),
         (edf_bytes(digital(0)).replace(b"32767   ", b"-32768  "), "no voltage"),
         (edf_bytes(digital(0))[:236] + b"-1      " + edf_bytes(digital(0))[244:], "never closed"),
-        (edf_bytes(digital(0))[:236] + b"x       " + edf_bytes(digital(0))[244:], "'x'; a number was expected"),
+        (edf_bytes(digital(0))[:236] + b"x       " + edf_bytes(digital(0))[244:], "'x'; a whole number was expected"),
+        (with_field(236, b"9e9     "), "'9e9'; a whole number was expected"),
+        (with_field(236, b"2.0     "), "'2.0'; a whole number was expected"),
+        (with_field(236, b"99999999"), "truncated"),
+        (with_field(252, b"1e99"), "number of signals .* is '1e99'; a whole number"),
+        (with_field(252, b"9999"), "truncated within its header"),
+        (with_field(184, b"1e99    "), "size of the header .* is '1e99'; a whole number"),
+        (with_field(244, b"1_0     "), "duration .* is '1_0'; a number"),
+        (with_field(244, b"inf     "), "duration .* is 'inf'; a number"),
+        (with_field(244, b"1e999999"), "a number was expected"),
+        (with_field(244, b"1e-300  "), "1000000 Hz at most was expected"),
+        (with_field(256 + 13 * (16 + 80 + 8), b"-1e300  "), "no voltage"),
+        (with_field(256 + 13 * (16 + 80 + 8 + 16), b"-1e99   "), "digital range of I .* a whole number"),
+        (with_field(256 + 13 * (16 + 80 + 8 + 32 + 80), b"1e9     "), "number of samples of I .* a whole number"),
+        (with_field(256 + 13 * (16 + 80 + 8 + 32 + 80), b"99999999"), "different rates|truncated|1000000 Hz at most"),
         (edf_bytes(digital(0), seconds=1)[:244] + b"0       " + edf_bytes(digital(0))[252:], "a time above 0"),
     ],
 )
@@ -82,3 +103,12 @@ def test_a_real_edf_file_is_the_recording_it_was_made_from(real_data: Path) -> N
     wfdb = read_wfdb(real_data / "mitdb" / "100", record_id="100", patient_id="100", leads=("MLII", "V5"))
     assert edf.rate == wfdb.rate
     assert np.array_equal(edf.signal[:, : wfdb.signal.shape[1]], wfdb.signal)
+
+
+@given(at=st.integers(0, 256 * 14 - 8), field=st.binary(min_size=1, max_size=8))
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_header_of_anything_is_read_or_refused(at: int, field: bytes, tmp_path: Path) -> None:
+    try:
+        read(tmp_path / "a.edf", with_field(at, field))
+    except EinthovenError:
+        return

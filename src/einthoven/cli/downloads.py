@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .output import counting, fail, say, show_json
+from . import output
+from .output import counting, fail
 
 if TYPE_CHECKING:
     from einthoven.datasets.downloading.download import Tally
@@ -34,7 +36,9 @@ def download(
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Take files that fit, such as 'records100/*'; repeatable.")
     ] = None,
-    workers: Annotated[int, typer.Option(help="Files fetched at the same time.")] = 8,
+    workers: Annotated[
+        int | None, typer.Option(help="Files fetched at the same time; default what one server bears.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Download a dataset, check each file's sha256, and name every file that could not be had (exit code 1).
@@ -42,9 +46,11 @@ def download(
     What is there and right is kept; after an interrupt the same command goes on. Datasets that need a login read it
     from EINTHOVEN_PHYSIONET_USER and EINTHOVEN_PHYSIONET_PASSWORD, or from ~/.netrc.
     """
+    from einthoven.datasets.downloading.disk_space import in_bytes
+    from einthoven.datasets.downloading.download import WORKERS
     from einthoven.datasets.downloading.download import download as fetch
-    from einthoven.datasets.downloading.room import in_bytes
     from einthoven.datasets.registry import DATASETS
+    from einthoven.foundation.errors import DataError
     from einthoven.foundation.home import sources_folder
 
     dataset = DATASETS.get(name)
@@ -52,13 +58,19 @@ def download(
     try:
         with _transfer_progress() as progress, counting("checking what is here") as checking:
             done = fetch(
-                dataset, folder, only=only or (), workers=workers, progress=progress, checking=checking, say=say
+                dataset,
+                folder,
+                only=only or (),
+                workers=WORKERS if workers is None else workers,
+                progress=progress,
+                checking=checking,
+                say=say,
             )
     except KeyboardInterrupt:
         say(f"Interrupted. What came is kept in {folder}; the same command goes on from there.")
         raise typer.Exit(130) from None
     if json:
-        show_json(
+        _show_json(
             {
                 "folder": str(done.folder),
                 "ok": done.ok,
@@ -75,7 +87,7 @@ def download(
         )
     else:
         aside = f"; {done.left_aside:,} of the release left aside" if done.left_aside else ""
-        typer.echo(
+        _echo(
             f"{name}: {len(done.fetched):,} files fetched ({in_bytes(done.size)} in {done.seconds:.0f} s), "
             f"{done.kept:,} kept, {len(done.failures):,} failed, {done.files:,} in all{aside}; {done.folder}"
         )
@@ -86,7 +98,7 @@ def download(
     if not done.ok:
         if len(done.failures) > _SHOWN and not json:
             say(f"... and {len(done.failures) - _SHOWN:,} more; --json names all")
-        fail(RuntimeError(f"{len(done.failures):,} files could not be had. The same command tries those again."))
+        fail(DataError(f"{len(done.failures):,} files could not be had. The same command tries those again."))
         raise typer.Exit(1)
 
 
@@ -96,7 +108,7 @@ def verify(
 ) -> None:
     """Read every downloaded file again and compare its sha256 with the list that lies in its folder, offline.
 
-    Exit code 1 if a file is missing or corrupt; files that are not listed are named and do no harm.
+    Exit code 1 if a file is missing, corrupt or cannot be checked; files that are not listed are named and do no harm.
     """
     from einthoven.datasets.downloading.verifying import verify as read_again
     from einthoven.datasets.registry import DATASETS
@@ -108,10 +120,14 @@ def verify(
         raise unknown_name("dataset or folder", what, DATASETS.names())
     release = DATASETS.get(what).release if is_name else None
     folder = sources_folder() / what if is_name else Path(what)
-    with counting("reading") as progress:
-        found = read_again(folder, release, progress=progress)
+    try:
+        with counting("reading") as progress:
+            found = read_again(folder, release, progress=progress)
+    except KeyboardInterrupt:
+        say("Interrupted. Nothing was changed.")
+        raise typer.Exit(130) from None
     if json:
-        show_json(
+        _show_json(
             {
                 "folder": str(found.folder),
                 "ok": found.ok,
@@ -119,6 +135,7 @@ def verify(
                 "missing": list(found.missing),
                 "corrupt": list(found.corrupt),
                 "extra": list(found.extra),
+                "failures": dict(found.failures),
                 "left_aside": found.left_aside,
             }
         )
@@ -128,16 +145,43 @@ def verify(
         raise typer.Exit(1)
 
 
+def say(text: str) -> None:
+    """One line on standard error, whatever names of files and words of servers it holds."""
+    output.say(_plain(text, sys.stderr.encoding))
+
+
+def _echo(text: str) -> None:
+    typer.echo(_plain(text, sys.stdout.encoding))
+
+
+def _plain(text: str, encoding: str | None) -> str:
+    from einthoven.datasets.downloading.names import printable
+
+    encoding = encoding or "utf-8"
+    return printable(text).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _show_json(value: Mapping[str, object]) -> None:
+    # ASCII: names of files need not be Unicode.
+    typer.echo(dumps(value, indent=2, allow_nan=False))
+
+
 def _show(found: Verification) -> None:
-    for word, paths in (("missing", found.missing), ("corrupt", found.corrupt), ("not listed", found.extra)):
+    for word, paths in (
+        ("missing", found.missing),
+        ("corrupt", found.corrupt),
+        ("FAILED", tuple(f"{path}: {reason}" for path, reason in found.failures.items())),
+        ("not listed", found.extra),
+    ):
         for path in paths[:_SHOWN]:
-            typer.echo(f"{word}: {path}")
+            _echo(f"{word}: {path}")
         if len(paths) > _SHOWN:
-            typer.echo(f"{word}: ... and {len(paths) - _SHOWN:,} more; --json names all")
+            _echo(f"{word}: ... and {len(paths) - _SHOWN:,} more; --json names all")
+    failed = f", {len(found.failures):,} failed" if found.failures else ""
     aside = f", {found.left_aside:,} of the release left aside" if found.left_aside else ""
-    typer.echo(
+    _echo(
         f"{found.folder}: {found.files:,} files expected, {len(found.missing):,} missing, "
-        f"{len(found.corrupt):,} corrupt, {len(found.extra):,} not listed{aside}"
+        f"{len(found.corrupt):,} corrupt{failed}, {len(found.extra):,} not listed{aside}"
     )
 
 
@@ -161,7 +205,7 @@ def _transfer_progress() -> Iterator[Callable[[Tally], None]]:
 
 
 def _line(tally: Tally) -> str:
-    from einthoven.datasets.downloading.room import in_bytes
+    from einthoven.datasets.downloading.disk_space import in_bytes
 
     total = f" of {in_bytes(tally.all_bytes)}" if tally.all_bytes else ""
     left = f", about {_duration(tally.left)} left" if tally.left else ""

@@ -10,6 +10,8 @@ import typer
 from .output import counting, say, show_json, show_table
 
 if TYPE_CHECKING:
+    from einthoven.datasets.cohort import Cohort
+    from einthoven.datasets.importing.mapping import ImportPlan
     from einthoven.datasets.importing.preparing import Preview
 
 _SPLITS = ("train", "val", "test")
@@ -59,11 +61,8 @@ def import_command(
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
     """Prepare a cohort from a table of your own and a folder of signal files (WFDB, EDF, .mat, .npy, HDF5)."""
-    from typing import Literal, cast
-
     from einthoven.datasets.importing.examples import EXAMPLES
     from einthoven.datasets.importing.loading import load_plan, parse_setting
-    from einthoven.datasets.importing.preparing import import_table, preview
     from einthoven.foundation.errors import UsageError, unknown_name
 
     if example is not None:
@@ -87,21 +86,26 @@ def import_command(
     }
     changes = {key: value for key, value in given.items() if value is not None}
     plan = load_plan(mapping, changes | dict(parse_setting(text) for text in setting or []))
-    if dry_run:
-        _show_preview(preview(table, signals, plan, outcomes=outcomes), json=json)
-        return
-    with counting(f"importing {plan.name}") as progress:
-        cohort = import_table(
+    try:
+        if dry_run:
+            from einthoven.datasets.importing.preparing import preview
+
+            _show_preview(preview(table, signals, plan, outcomes=outcomes), json=json)
+            return
+        cohort = _import(
             table,
             signals,
             plan,
             outcomes=outcomes,
             name=name,
             allow_missing=allow_missing,
-            bad_records=cast("Literal['refuse', 'exclude']", bad_records),
+            bad_records=bad_records,
             replace=replace,
-            progress=progress,
         )
+    except KeyboardInterrupt:
+        # Said here: typer would end the process without a word.
+        say("Interrupted; nothing was stored.")
+        raise typer.Exit(130) from None
     manifest = cohort.manifest
     if json:
         show_json(manifest.model_dump(mode="json"))
@@ -113,7 +117,15 @@ def import_command(
     for note in manifest.notes:
         say(note)
     for reason, count in manifest.excluded.counts.items():
-        say(f"warning: {count:,} records left out ({reason}); first: {', '.join(manifest.excluded.first[reason])}")
+        first = ", ".join(manifest.excluded.first.get(reason, ()))
+        say(f"warning: {count:,} records left out ({reason}); first: {first}")
+
+
+def _import(table: Path, signals: Path, plan: ImportPlan, **options: Any) -> Cohort:
+    from einthoven.datasets.importing.preparing import import_table
+
+    with counting(f"importing {plan.name}") as progress:
+        return import_table(table, signals, plan, progress=progress, **options)
 
 
 def _show_preview(found: Preview, *, json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,10 @@ _ANNOTATIONS = ("EDF Annotations", "BDF Annotations")
 # Widths of the fields that each signal has, in the order of the file; all signals' first fields come first.
 _WIDTHS = (("label", 16), ("transducer", 80), ("unit", 8), ("low", 8), ("high", 8), ("digital_low", 8))
 _WIDTHS += (("digital_high", 8), ("filter", 80), ("samples", 8), ("reserved", 32))
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_LARGEST = 1e12  # of a physical range: a million volts in uV
+_FASTEST = 1_000_000  # Hz
 
 
 @dataclass(frozen=True)
@@ -86,17 +91,18 @@ def read_edf_header(file: Path, *, where: str | None = None) -> EdfHeader:
         if fixed[:8] != b"0       " or len(fixed) < _FIXED:
             kind = "a BDF file (24 bits)" if fixed[:1] == b"\xff" else "no EDF file: it does not start as one"
             raise DataError(f"{file.name} of {where} is {kind}. Export it as EDF.")
-        count = int(_number(fixed[252:256], "number of signals", where))
+        count = _integer(fixed[252:256], "number of signals", where)
         if count < 1:
             raise DataError(f"{file.name} of {where} has {count} signals.")
+        # Four digits, so 2.5 MB at most.
         variable = stream.read(count * _PER_SIGNAL)
     if len(variable) < count * _PER_SIGNAL:
         raise DataError(f"{file.name} of {where} is truncated within its header. Download it again.")
     channels, width = _channels(variable, count, where)
     header = EdfHeader(
         channels=channels,
-        size=int(_number(fixed[184:192], "size of the header", where)),
-        records=int(_number(fixed[236:244], "number of data records", where)),
+        size=_integer(fixed[184:192], "size of the header", where),
+        records=_integer(fixed[236:244], "number of data records", where),
         width=width,
         seconds=_number(fixed[244:252], "duration of a data record", where),
         plus=_text(fixed[192:197]) if fixed[192:196] == b"EDF+" else "",
@@ -108,6 +114,8 @@ def read_edf_header(file: Path, *, where: str | None = None) -> EdfHeader:
         raise DataError(f"The header of {where} says it has {header.size} bytes; {count} signals need {expected}.")
     if header.seconds <= 0:
         raise DataError(f"A data record of {where} lasts {header.seconds:g} s; a time above 0 was expected.")
+    if max(header.rates) > _FASTEST:
+        raise DataError(f"The channels of {where} have {max(header.rates):g} Hz; {_FASTEST} Hz at most was expected.")
     if header.records < 1:
         raise DataError(f"The header of {where} says {header.records} data records: its recording was never closed.")
     return header
@@ -186,16 +194,16 @@ def _channels(variable: bytes, count: int, where: str) -> tuple[tuple[EdfChannel
     for index in range(count):
         label = _text(fields["label"][index])
         of = f"{label or index + 1} of {where}"
-        samples = int(_number(fields["samples"][index], f"number of samples of {label}", where))
+        samples = _integer(fields["samples"][index], f"number of samples of {label}", where)
         if samples < 1:
             raise DataError(f"Channel {of} has {samples} samples in a data record.")
         if label not in _ANNOTATIONS:
             low, high = (_number(fields[name][index], f"physical range of {label}", where) for name in ("low", "high"))
             digital_low, digital_high = (
-                int(_number(fields[name][index], f"digital range of {label}", where))
+                _integer(fields[name][index], f"digital range of {label}", where)
                 for name in ("digital_low", "digital_high")
             )
-            if low == high or digital_low >= digital_high:
+            if low == high or digital_low >= digital_high or max(abs(low), abs(high)) > _LARGEST:
                 raise DataError(
                     f"Channel {of} has the physical range {low:g} to {high:g} and the digital range {digital_low} to "
                     f"{digital_high}, so its samples have no voltage."
@@ -212,10 +220,14 @@ def _text(field: bytes) -> str:
 
 
 def _number(field: bytes, what: str, where: str) -> float:
-    try:
-        value = float(_text(field))
-    except ValueError:
-        value = float("nan")
-    if not np.isfinite(value):
-        raise DataError(f"The {what} in the header of {where} is {_text(field)!r}; a number was expected.")
-    return value
+    text = _text(field)
+    if not _NUMBER.fullmatch(text) or not np.isfinite(float(text)):
+        raise DataError(f"The {what} in the header of {where} is {text!r}; a number was expected.")
+    return float(text)
+
+
+def _integer(field: bytes, what: str, where: str) -> int:
+    text = _text(field)
+    if not _INTEGER.fullmatch(text):
+        raise DataError(f"The {what} in the header of {where} is {text!r}; a whole number was expected.")
+    return int(text)

@@ -148,8 +148,8 @@ def _decoded_by_wfdb(stem: Path, header: Header, where: str) -> np.ndarray:
     # Header and samples that do not fit each other fail in as many ways as wfdb has steps.
     except Exception as error:
         raise DataError(
-            f"The files of {where} ({files}) cannot be decoded: {str(error) or type(error).__name__}. Download them again, "
-            "with their header."
+            f"The files of {where} ({files}) cannot be decoded: {str(error) or type(error).__name__}. Download them "
+            "again, with their header."
         ) from error
     samples = np.asarray(record.d_signal).T
     if samples.shape != (len(header.signals), header.samples):

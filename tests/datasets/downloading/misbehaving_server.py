@@ -252,3 +252,58 @@ def slow(seconds: float, pieces: int = 20) -> Behaviour:
             time.sleep(seconds / pieces)
 
     return behave
+
+
+def raw(answer: bytes) -> Behaviour:
+    """These bytes, then the end."""
+
+    def behave(request: Handler, body: bytes) -> None:
+        request.wfile.write(answer)
+        request.hang_up()
+
+    return behave
+
+
+def drips(first: bytes, piece: bytes, every: float = 0.02, most: float = 10.0) -> Behaviour:
+    """These bytes, then another piece again and again."""
+
+    def behave(request: Handler, body: bytes) -> None:
+        request.wfile.write(first)
+        end = time.monotonic() + most
+        while time.monotonic() < end:
+            request.wfile.write(piece)
+            request.wfile.flush()
+            time.sleep(every)
+        request.hang_up()
+
+    return behave
+
+
+def endless(request: Handler, body: bytes) -> None:
+    """Zeros, with no length."""
+    request.head(200, None, {"Connection": "close"})
+    for _ in range(4000):
+        request.body(bytes(1 << 16))
+    request.hang_up()
+
+
+def ranges_of(size: int) -> Behaviour:
+    """At most so many bytes a request."""
+
+    def behave(request: Handler, body: bytes) -> None:
+        start = int(request.headers.get("Range", "bytes=0-").removeprefix("bytes=").partition("-")[0])
+        some = body[start : start + size]
+        request.head(206, len(some), {"Content-Range": f"bytes {start}-{start + len(some) - 1}/{len(body)}"})
+        request.body(some)
+
+    return behave
+
+
+def typed(kind: str) -> Behaviour:
+    """As it should be, with a Content-Type."""
+
+    def behave(request: Handler, body: bytes) -> None:
+        request.head(200, len(body), {"Content-Type": kind})
+        request.body(body)
+
+    return behave

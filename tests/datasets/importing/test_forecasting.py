@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,11 @@ from einthoven.datasets.importing.forecasting import (
 from einthoven.datasets.importing.labels import ReadTask
 from einthoven.datasets.importing.mapping import ForecastingTask, parse_plan
 from einthoven.datasets.importing.preparing import import_table
-from einthoven.datasets.importing.table import Table, Times
+from einthoven.datasets.importing.table import DAY, Table, Times
 from einthoven.foundation.errors import DataError, UsageError
 
 from .ward import Ward, write_table
 
-NAN = math.nan
 Cells = list[str | None]
 
 
@@ -59,17 +58,17 @@ def verdicts(found: ReadTask) -> dict[str, bool]:
 @pytest.mark.parametrize(
     ("course", "expected"),
     [
-        (Course(NAN, 365), False),
-        (Course(NAN, 364.9), CENSORED),
-        (Course(NAN, NAN), UNKNOWN),
-        (Course(0.01, NAN), True),
-        (Course(365, NAN), True),
-        (Course(365.01, NAN), False),
-        (Course(365.01, 2), False),
+        (Course(None, 365), False),
+        (Course(None, 364), CENSORED),
+        (Course(None, None), UNKNOWN),
+        (Course(1, None), True),
+        (Course(365, None), True),
+        (Course(366, None), False),
+        (Course(366, 2), False),
         (Course(10, 2), True),
-        (Course(0, NAN), PREVALENT),
+        (Course(0, None), PREVALENT),
         (Course(-5, 500), PREVALENT),
-        (Course(NAN, -3), CENSORED),
+        (Course(None, -3), CENSORED),
         (Course(5, 500, timed=False), UNTIMED),
     ],
 )
@@ -78,9 +77,9 @@ def test_the_definition_at_its_borders(course: Course, expected: bool | str) -> 
 
 
 def test_prevalent_events_may_count_and_may_last_longer() -> None:
-    assert outcome(Course(-5, NAN), horizon=365, after=0, prevalent_is_positive=True) is True
-    assert outcome(Course(30, NAN), horizon=365, after=30, prevalent_is_positive=False) == PREVALENT
-    assert outcome(Course(31, NAN), horizon=365, after=30, prevalent_is_positive=False) is True
+    assert outcome(Course(-5, None), horizon=365, after=0, prevalent_is_positive=True) is True
+    assert outcome(Course(30, None), horizon=365, after=30, prevalent_is_positive=False) == PREVALENT
+    assert outcome(Course(31, None), horizon=365, after=30, prevalent_is_positive=False) is True
 
 
 def test_durations_in_years() -> None:
@@ -247,6 +246,87 @@ def test_durations_against_the_definition_word_by_word(
     assert sum(found.left_out.values()) == len(rows) - len(expected)
 
 
+HORIZONS = [("horizon_days", 1, DAY), ("horizon_days", 365, 365 * DAY), ("horizon_days", 0.1, DAY // 10)]
+HORIZONS += [("horizon_years", 1, 31_557_600_000_000), ("horizon_years", 5, 5 * 31_557_600_000_000)]
+
+
+@given(
+    start=st.datetimes(datetime(1901, 1, 1), datetime(2190, 1, 1)),  # noqa: DTZ001
+    horizon=st.sampled_from(HORIZONS),
+    off=st.sampled_from([-1, 0, 1]),
+)
+def test_all_that_lies_at_the_horizon_is_exact_to_the_microsecond(
+    start: datetime, horizon: tuple[str, float, int], off: int
+) -> None:
+    """In the three forms, for events, for the end of follow-up and for prevalent events."""
+    key, value, wanted = horizon
+    end = (start + timedelta(microseconds=wanted + off)).isoformat()
+    # A second row with times of day, so that neither column is one of dates only.
+    clock = ["2000-01-01T01:02:03"]
+    cells = {"ecg": [start.isoformat(), *clock], "at": [end, *clock], "none": [None, None]}
+    either = {"horizon_days": None, key: value}
+
+    def verdict(**more: Any) -> bool | None:
+        return verdicts(read(task(**{**either, **more}), table(**cells), ecg="ecg")).get("0")
+
+    assert verdict(event_time="at", followed_until="none") is (off <= 0)
+    assert verdict(event_time="none", followed_until="at") is (False if off >= 0 else None)
+    later = {"horizon_days": 10_000, "horizon_years": None, "after_days": wanted / DAY}
+    assert verdict(event_time="at", followed_until="none", **later) is (None if off <= 0 else True)
+    measured = table(who=["0", "x"], when=cells["at"], ef=["30", "30"])
+    found = read(task(**MEASURED, **either), table(**cells), ecg="ecg", outcomes=measured)
+    assert verdicts(found).get("0") is (True if off <= 0 else None)
+
+
+@given(
+    microseconds=st.integers(-DAY, 20 * 31_557_600_000_000),
+    horizon=st.sampled_from(HORIZONS),
+    unit=st.sampled_from(["days", "years"]),
+    is_event=st.booleans(),
+)
+def test_durations_are_exact_to_the_microsecond(
+    microseconds: int, horizon: tuple[str, float, int], unit: str, is_event: bool
+) -> None:
+    key, value, wanted = horizon
+    scale = DAY if unit == "days" else 31_557_600_000_000
+    for at in (microseconds, wanted - 1, wanted, wanted + 1):
+        cells = table(e=[str(is_event)], t=[str(at / scale)])
+        found = read(task(**{"horizon_days": None, key: value}, event="e", time_to="t", unit=unit), cells)
+        expected = (None if at <= 0 else at <= wanted) if is_event else (False if at >= wanted else None)
+        assert verdicts(found).get("0") is expected
+
+
+@pytest.mark.parametrize("form", ["dates", "measurements"])
+def test_a_date_without_a_time_of_day_is_compared_by_whole_days(form: str) -> None:
+    """An event on the ECG's own day is at day 0, and follow-up loses no part of a day."""
+    rows = {
+        "ecg": ["2020-01-01 13:00"] * 4,
+        "dead": ["2020-01-01", "2020-01-02", "2020-12-31", None],
+        "seen": [None, None, None, "2020-12-31"],
+    }
+    if form == "dates":
+        found = read(task(event_time="dead", followed_until="seen", prevalent="positive"), table(**rows), ecg="ecg")
+    else:
+        measured = table(who=["0", "1", "2"], when=rows["dead"][:3], ef=["30"] * 3)
+        plan = task(**MEASURED, followed_until="seen", prevalent="positive")
+        found = read(plan, table(**rows), ecg="ecg", outcomes=measured)
+    assert verdicts(found) == {"0": True, "1": True, "2": True, "3": False}
+    assert len(found.notes) == 2
+    assert "has dates without times of day, so whole days" in found.notes[0]
+    assert found.rule.endswith("by whole days")
+    exact = read(task(event_time="ecg", followed_until="ecg"), table(**rows), ecg="ecg")
+    assert (exact.notes, exact.left_out) == ((), {PREVALENT: 4})
+
+
+def test_ecgs_without_times_of_day() -> None:
+    rows = table(ecg=["2020-01-01"] * 2, dead=["2020-12-31 23:59", "2021-01-01 00:01"], seen=[None, None])
+    found = read(task(event_time="dead", followed_until="seen"), rows, ecg="ecg")
+    assert verdicts(found) == {"0": True, "1": False}
+    assert found.notes == (
+        "the ECGs have dates without times of day, so whole days from the ECG to column dead of t.csv are counted.",
+    )
+
+
 @pytest.mark.parametrize(
     ("values", "words"),
     [
@@ -256,6 +336,8 @@ def test_durations_against_the_definition_word_by_word(
         ({"event_time": "e", "followed_until": "f", "unit": "days"}, "`event_time` does not go with `unit`"),
         ({"event_time": "e", "followed_until": "f", "horizon_years": 1}, "one of the two"),
         ({**MEASURED, "rule": "below 40"}, "such as '< 40'"),
+        ({**MEASURED, "rule": "< 1.2.3"}, "`rule` is '< 1.2.3'; a comparison and a number were expected"),
+        ({**MEASURED, "rule": "< 1e999"}, "such as '< 40'"),
         ({"event_time": "e", "followed_until": "f", "after_days": 365}, "below the horizon"),
         ({"event_time": "e", "followed_until": "f", "horizon_days": 0}, "greater than 0"),
     ],
@@ -295,7 +377,7 @@ def test_a_table_of_measurements_through_the_whole_import(ward: Ward, home: Path
 
 
 def test_times_of_one_kind() -> None:
-    assert Times(np.array([NAN]), None).zoned is None
+    assert Times((None,), None).zoned is None
 
 
 @pytest.mark.realdata

@@ -192,13 +192,13 @@ class TestRefused:
         self.refused("stack-h5", words=r"'e99' \(part0.hdf5, row 1\)", **signals)
 
     def test_one_signal_for_two_rows(self) -> None:
-        self.refused("npy", words="24 rows of table.csv name a signal that another row names too", file="e00.npy")
+        self.refused("npy", words="24 rows of table.csv naming a signal that another row names too", file="e00.npy")
 
     @pytest.mark.parametrize(
         "file", ["../{record}.npy", "/x/{record}.npy", "a\\..\\..\\{record}.npy", "C:/{record}.npy"]
     )
     def test_files_out_of_the_folder(self, file: str) -> None:
-        self.refused("npy", words="24 signal files of table.csv are outside the folder", file=file)
+        self.refused("npy", words="24 signal files of table.csv outside the folder", file=file)
 
     def test_two_rates(self) -> None:
         self.ward.rows[3]["fs"] = 500
@@ -206,7 +206,27 @@ class TestRefused:
 
     def test_a_rate_of_nothing(self) -> None:
         self.ward.rows[3]["fs"] = 0
-        self.refused("npy", words=r"a rate above 0 Hz was expected.*'0' \(row 4\)", rate="fs")
+        self.refused("npy", words=r"a rate above 0 Hz and up to 1000000 Hz was expected.*'0' \(row 4\)", rate="fs")
+
+    def test_a_rate_of_everything(self) -> None:
+        self.ward.rows[3]["fs"] = "1e308"
+        self.refused("npy", words=r"up to 1000000 Hz was expected.*'1e308' \(row 4\)", rate="fs")
+
+    @pytest.mark.parametrize("spelling", ["./e00.npy", ".//e00.npy", "././/e00.npy"])
+    def test_one_file_by_two_spellings(self, spelling: str) -> None:
+        self.ward.rows[0]["path"], self.ward.rows[1]["path"] = "e00.npy", spelling
+        for row in self.ward.rows[2:]:
+            row["path"] = f"{row['ecg']}.npy"
+        self.refused("npy", words=r"2 rows of table.csv naming a signal.*e00.npy \(row 2\)", file="{path}")
+
+    @pytest.mark.parametrize("cell", ["a\0b", "x" * 256, "ü" * 128, "d/" * 2100 + "a"])
+    @pytest.mark.parametrize("kind", ["npy", "wfdb"])
+    def test_what_no_file_can_be_called(self, cell: str, kind: str) -> None:
+        for row in self.ward.rows:
+            row["path"] = row["ecg"]
+        self.ward.rows[4]["path"] = cell
+        said = {"file": "{path}.npy"} if kind == "npy" else {"file": "{path}.hea", **SELF_DESCRIBED}
+        self.refused(kind, words=r"1 signal file of table.csv \(column path\) that no file can .*\(row 5\)", **said)
 
     def test_a_rate_that_the_files_contradict(self) -> None:
         self.refused("wfdb", words="Sampled at 250 Hz; 500 Hz was expected", file="{record}.hea", units=None, rate=500)

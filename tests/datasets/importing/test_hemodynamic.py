@@ -69,6 +69,12 @@ def test_a_task_without_pressures_is_no_task() -> None:
         parse_plan(plan, where="plan")
 
 
+@pytest.mark.parametrize("ids", [["9" * 5000, "10"], ["²", "10"], ["9" * 19, "10"]])
+def test_ids_that_are_no_numbers_are_compared_as_text(ids: list[str]) -> None:
+    task = TaskTable(("a",), dict.fromkeys(ids, frozenset[str]()))
+    assert later_records([task], ids, ["p", "p"], None) == {max(ids)}
+
+
 def test_without_times_the_lowest_id_stands_for_its_patient() -> None:
     task = TaskTable(("l",), dict.fromkeys(["10", "9", "11"], frozenset()))
     assert later_records([task], ["10", "9", "11", "1"], ["p"] * 4, None) == {"10", "11"}
@@ -130,8 +136,7 @@ def test_an_imported_cohort(ward: Ward, home: Path) -> None:
     assert manifest.families == {"p-mpcwp": "hemodynamic", "p-mpa": "hemodynamic"}
     assert manifest.notes == (
         "Task p-mpa: 23 of 24 records are in it; left out: 1 (no catheter value).",
-        "Split rule given: 8 records are in no split: later ECGs of patients in val and test, of whom p takes one "
-        "each.",
+        "Split rule given: 8 records in no split: later ECGs of patients in val and test, of whom p takes one each.",
     )
     assert manifest.rules["import-p-mpa"].endswith("left out: 1 no catheter value")
     assert manifest.tasks["p-mpcwp"].positives_present["test"] == {"mpcwp_gte_15": 4}

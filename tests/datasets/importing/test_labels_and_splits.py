@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from einthoven.datasets.cohort import Cohort
-from einthoven.datasets.importing.mapping import parse_plan
+from einthoven.datasets.importing.mapping import Time, parse_plan
 from einthoven.datasets.importing.preparing import import_table, preview
 from einthoven.datasets.splitting import hash_split
 from einthoven.foundation.errors import DataError, EinthovenError, UsageError
@@ -63,7 +63,9 @@ def test_codes(made: Ward) -> None:
     assert task.targets[:3].tolist() == [[1, 1], [0, 1], [0, 0]]
     mapped = imported(made, tasks={"c": {**codes, "labels": {"A": "first"}}}).task("c")
     assert (mapped.labels, mapped.targets[:3].tolist()) == (("first",), [[1], [0], [0]])
-    refused(made, "1 codes of the mapping occur nowhere.*'C'", tasks={"c": {**codes, "labels": {"C": "x", "A": "y"}}})
+    refused(
+        made, "1 code of the mapping occurring nowhere.*'C'", tasks={"c": {**codes, "labels": {"C": "x", "A": "y"}}}
+    )
 
 
 def test_the_default_split_is_by_patient(made: Ward) -> None:
@@ -103,8 +105,8 @@ def test_age_sex_and_further_columns(made: Ward) -> None:
     assert records["sex"].to_list()[:4] == [None, "M", "M", "F"]
     assert records["rhythm"].to_list()[:2] == ["SR", "AF"]
     assert cohort.manifest.notes == (
-        "1 ages above 125 are taken as unknown.",
-        "1 patients have two sexes in the table.",
+        "1 age above 125 taken as unknown.",
+        "1 patient with two sexes in the table.",
     )
     for row in made.rows:
         row["sex"] = "Female"
@@ -114,11 +116,11 @@ def test_age_sex_and_further_columns(made: Ward) -> None:
 @pytest.mark.parametrize(
     ("column", "cell", "plan", "words"),
     [
-        ("afib", "2", {}, r"1 cells of column afib .*yes or no was expected.*'2' \(row 3\)"),
+        ("afib", "2", {}, r"1 cell of column afib .*yes or no was expected.*'2' \(row 3\)"),
         ("age", "-1", {"age": "age"}, r"years from 0 was expected.*'-1' \(row 3\)"),
         ("age", "old", {"age": "age"}, r"a number .*'old' \(row 3\)"),
         ("sex", "X", {"sex": "sex"}, r"one of 'f', 'female', 'm', 'male' was expected.*First: '0' \(row 1\)"),
-        ("ecg", "e00", {}, r"2 cells of column ecg .* occur more than once.*'e00' \(row 1\), 'e00' \(row 3\)"),
+        ("ecg", "e00", {}, r"2 cells of column ecg .* occurring more than once.*'e00' \(row 1\), 'e00' \(row 3\)"),
         ("ecg", "", {}, r"an id was expected.*None \(row 3\)"),
         ("patient", " ", {}, r"an id was expected.*None \(row 3\)"),
         ("fs", "31/05/2024", {"time": "fs"}, r"24 cells of column fs .*an ISO date"),
@@ -148,11 +150,56 @@ def test_cells_that_cannot_be_meant(made: Ward, column: str, cell: str, plan: di
         ({"splits": {"h": {"kind": "hash", "train": 0.8, "val": 0.2}}}, "add up to less than 1"),
         ({"splits": {"f": {"kind": "folds", "folds": 13}}}, "expected 3 to 12"),
         ({"signals": {"seconds": 1.0001}}, "no whole number of samples"),
-        ({"metadata": ["record_id"]}, "columns of `metadata` have a name"),
+        ({"metadata": ["record_id"]}, "1 column of `metadata` with a name"),
+        ({"metadata": ["age"]}, "use the key `age: age`"),
+        ({"metadata": ["fs", "sex"], "sex": "sex"}, "use the key `sex: sex`"),
+        ({"signals": {"seconds": 1e308}}, "signals.seconds: Input should be less than or equal to 604800"),
+        ({"signals": {"rate": 1e308}}, "mapping: signals.rate: Input should be less than or equal to 1000000"),
+        ({"signals": {"rate": [1]}}, r"signals.rate: a number or text was expected \(found \[1\]\)\."),
+        ({"signals": {"file": {"record": None}}}, "signals.file: text was expected .*begins with a brace in quotes"),
+        (
+            {"tasks": {"a": {"kind": "boolean", "columns": [True]}}},
+            "mapping: tasks.a.columns.0: text was .*yes, no, on",
+        ),
+        (
+            {"tasks": {"a": {"kind": "boolean", "columns": [7]}}},
+            r"tasks.a.columns.0: text was .*\(found 7\): write it in q",
+        ),
+        ({"tasks": {"a": {"kind": "boolean", "columns": 7}}}, "tasks.a.columns: keys with values or a list was"),
+        ({"tasks": {"classes": {"kind": "classes", "classes": [0, 1]}}}, "mapping: tasks.classes.column is missing"),
+        (
+            {"tasks": {"a": {"kind": "classes", "column": "rhythm", "classes": [["x"]]}}},
+            "mapping: tasks.a.classes.0: text",
+        ),
+        ({"sex": {"codes": {}}}, "mapping: sex.column is missing"),
+        ({"splits": {"f": {"kind": "folds", "folds": "x"}}}, "mapping: splits.f.folds: a whole number was expected"),
     ],
 )
 def test_mappings_that_cannot_be_meant(made: Ward, plan: dict[str, Any], words: str) -> None:
     refused(made, words, EinthovenError, **plan)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fmt", ["%", "day", "%d/%m", "%Y-%m-%d %Y", "%H:%M", "%Y-%Q-%d", "%d.%m.%Y%", "", "%Y\0%m%d"])
+def test_a_format_that_reads_no_date_is_refused_itself(made: Ward, fmt: str) -> None:
+    refused(
+        made, r"time: `format` is .*year, month and day were expected", UsageError, time={"column": "fs", "format": fmt}
+    )
+
+
+@pytest.mark.parametrize("fmt", ["%d/%m/%Y", "%y%m%d", "%Y-%j", "%Y-%m-%dT%H:%M:%S.%f%z", "%d %b %Y", "%G-W%V-%u"])
+def test_formats_that_read_dates(fmt: str) -> None:
+    assert Time(column="c", format=fmt).format == fmt
+
+
+def test_classes_may_be_numbers(made: Ward) -> None:
+    cohort = imported(made, tasks={"s": {"kind": "classes", "column": "sex", "classes": [0, 1]}})
+    assert cohort.manifest.tasks["s"].labels == ("0", "1")
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_an_empty_name_is_none(made: Ward, name: str) -> None:
+    with pytest.raises(UsageError, match="name of the cohort is empty"):
+        import_table(made.table(), made.signals, parse_plan(made.plan(), where="plan"), name=name)
 
 
 def test_one_column_for_both_ids_is_noted(made: Ward) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from einthoven.datasets.importing.table import Table, read_table
+from einthoven.datasets.importing.table import DAY, Table, read_table
 from einthoven.foundation.errors import DataError, EinthovenError, UnknownNameError, UsageError
 
 
@@ -55,7 +55,7 @@ def test_a_parquet_file_gives_the_text_a_csv_would(tmp_path: Path) -> None:
     assert read.times("day").days.tolist()[0] == 19874
     assert read.times("time").days.tolist()[0] == 19874 + 12.5 / 24
     assert (read.times("time").zoned, read.times("zoned").zoned) == (False, True)
-    with pytest.raises(UnknownNameError):
+    with pytest.raises(DataError, match=r"Column many of t.parquet is nested or binary \(List"):
         read.cells("many")
 
 
@@ -63,8 +63,8 @@ def test_a_parquet_file_gives_the_text_a_csv_would(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("a,b\n", "has no rows"),
-        ("a,a\n1,2\n", "column names of .* occur twice. First: 'a'"),
-        ("a,b\n1\n1,2\n1,2,3\n", r"2 rows of .* do not have 2 cells.*First: row 1 \(1\), row 3 \(3\)"),
+        ("a,a\n1,2\n", "1 column name of .* standing there twice. First: 'a'"),
+        ("a,b\n1\n1,2\n1,2,3\n", r"2 rows of .* without exactly 2 cells.*First: row 1 \(1\), row 3 \(3\)"),
     ],
 )
 def test_tables_that_polars_would_mend(text: str, words: str, tmp_path: Path) -> None:
@@ -130,3 +130,69 @@ def test_some_times_with_a_zone_and_some_without(tmp_path: Path) -> None:
     read = table(tmp_path, "a,b\n2024-05-31T00:00:00+02:00,1\n2024-05-31,1\n")
     with pytest.raises(DataError, match="have a time zone and some have none"):
         read.times("a")
+
+
+@pytest.mark.parametrize("value", [2.0**53, 1e20, -1e300])
+def test_whole_floats_that_are_not_exact_are_refused_where_they_are_used(value: float, tmp_path: Path) -> None:
+    pl.DataFrame({"a": ["x", "y"], "b": [1.0, value]}).write_parquet(tmp_path / "t.parquet")
+    read = read_table(tmp_path / "t.parquet")
+    assert read.cells("a") == ["x", "y"]
+    for reading in (read.cells, read.booleans, read.numbers):
+        with pytest.raises(DataError, match=r"Column b of t.parquet has whole numbers as Float64 .*in row 2 for one"):
+            reading("b")
+
+
+def test_infinity_is_neither_true_nor_a_number(tmp_path: Path) -> None:
+    pl.DataFrame({"b": [1.0, math.inf, math.nan]}).write_parquet(tmp_path / "t.parquet")
+    read = read_table(tmp_path / "t.parquet")
+    for reading in (read.booleans, read.numbers):
+        with pytest.raises(DataError, match=r"1 cell of column b.*'inf' \(row 2\)"):
+            reading("b")
+
+
+@pytest.mark.parametrize("kind", [pl.List(pl.Int64), pl.Struct({"x": pl.Int64}), pl.Binary, pl.Array(pl.Int64, 1)])
+def test_columns_that_are_no_text_are_said_to_be_so(kind: pl.DataType, tmp_path: Path) -> None:
+    values = {pl.Struct: {"x": 1}, pl.Binary: b"1"}.get(kind.base_type(), [1])
+    pl.DataFrame({"a": ["x"], "b": pl.Series([values], dtype=kind)}).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match=r"Column b of t.parquet is nested or binary"):
+        read_table(tmp_path / "t.parquet").cells("b")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("blank", [0, 1, 3])
+@pytest.mark.parametrize("rows", [["1,2", '3,"4"'], ["1", "3"]])
+def test_line_ends_and_empty_lines_at_the_end(end: str, blank: int, rows: list[str], tmp_path: Path) -> None:
+    names = "a,b" if "," in rows[0] else "a"
+    (tmp_path / "t.csv").write_bytes((end.join([names, *rows]) + end * (blank + 1)).encode())
+    assert read_table(tmp_path / "t.csv").cells("a") == ["1", "3"]
+    (tmp_path / "t.csv").write_bytes((end.join([names, *rows]) + end + "  " + end).encode())
+    assert read_table(tmp_path / "t.csv").cells("a") == ["1", "3"]
+
+
+def test_line_ends_of_two_kinds_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"a,b\n1,2\r3,4\n")
+    with pytest.raises(DataError):
+        read_table(tmp_path / "t.csv")
+
+
+def test_an_empty_line_between_rows_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"1 row of .* without exactly 2 cells.*row 2 \(0\)"):
+        table(tmp_path, "a,b\n1,2\n\n3,4\n\n")
+
+
+def test_spaces_around_names(tmp_path: Path) -> None:
+    assert table(tmp_path, " a ,b\n1,2\n").cells("a") == ["1"]
+    with pytest.raises(DataError, match=r"1 column name of .* standing there twice. First: 'a'"):
+        table(tmp_path, " a ,a\n1,2\n")
+    pl.DataFrame({" a ": [1], "a": [2]}).write_parquet(tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="1 column name of"):
+        read_table(tmp_path / "t.parquet")
+
+
+def test_times_of_day_and_dates_only(tmp_path: Path) -> None:
+    read = table(
+        tmp_path, "a,b,c\n2024-05-31,2024-05-31 00:00,2024-05-31\n2024-06-01,2024-06-01 00:00,2024-05-31 00:01\n"
+    )
+    assert [read.times(name).dates_only for name in "abc"] == [True, True, False]
+    assert read.times("c").microseconds(whole_days=True) == [19874 * DAY] * 2
+    assert read.times("c").microseconds() == [19874 * DAY, 19874 * DAY + 60_000_000]

@@ -34,8 +34,8 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         raise DataError(f"window is {window}; seconds were expected, or 0 for whole records.")
     if window > _LONGEST:
         raise DataError(
-            f"window is {window} s, and no record is that long: they have 9 to {_LONGEST} s. Take a shorter window, or 0 "
-            "for whole records."
+            f"window is {window} s, and no record is that long: they have 9 to {_LONGEST} s. Take a shorter window, or "
+            "0 for whole records."
         )
     label_of = _reference(source)
     records: list[SourceRecord] = []

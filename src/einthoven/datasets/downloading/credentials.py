@@ -23,9 +23,14 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Credentials:
-    """A user's name and password at one server; neither is shown by `repr`."""
+    """A user's name and password at one server; neither is shown by `repr`.
 
-    def __init__(self, url: str, user: str, password: str) -> None:
+    Attributes:
+        note: what one should know of where they are from.
+    """
+
+    def __init__(self, url: str, user: str, password: str, *, note: str = "") -> None:
+        self.note = note
         self._origin = _origin(url)
         self._header = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
 
@@ -44,7 +49,7 @@ def credentials_for(url: str) -> Credentials | None:
     """The credentials for the server of a URL, from the environment, else from netrc; None if there are none.
 
     Raises:
-        UsageError: one of the two variables is not set, or the netrc file cannot be read.
+        UsageError: one of the two variables is not set, the netrc file cannot be read, or its entry names no login.
     """
     host = urlsplit(url).hostname or ""
     if host in PHYSIONET_HOSTS:
@@ -54,6 +59,8 @@ def credentials_for(url: str) -> Credentials | None:
         if user:
             return Credentials(url, user, password)
     file = _netrc_file()
+    if file.is_dir():
+        raise UsageError(f"{file} is a folder; a netrc file was expected. Let NETRC name one, or unset it.")
     if not file.is_file():
         return None
     try:
@@ -63,7 +70,14 @@ def credentials_for(url: str) -> Credentials | None:
         raise UsageError(f"{file} is not a netrc file: line {error.lineno} cannot be read.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read ({type(error).__name__}).") from None
-    return Credentials(url, entry[0], entry[2]) if entry and entry[2] else None
+    if not entry or not entry[2]:
+        return None
+    if not entry[0]:
+        raise UsageError(f"{file}: the entry of machine {host} has a password and no login. Add 'login NAME' to it.")
+    note = ""
+    if os.name != "nt" and file.stat().st_mode & 0o077:
+        note = f"{file} holds a password and others may read or write it: `chmod 600 {file}`"
+    return Credentials(url, entry[0], entry[2], note=note)
 
 
 def how_to_log_in(url: str) -> str:

@@ -24,6 +24,13 @@ def checked_path(name: str, *, where: str) -> str:
         problem = "it climbs out of its folder"
     elif any(part in ("", ".") for part in plain.split("/")):
         problem = "it has an empty part"
+    elif any("\ud800" <= character <= "\udfff" for character in plain):
+        problem = "it holds half of a character"
     else:
         return plain
     raise DataError(f"{where} names {name!r}, which is refused: {problem}. A path below the folder was expected.")
+
+
+def printable(text: str) -> str:
+    """A text that may hold anything, for a terminal: what is no printable character is escaped as `repr` does."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)

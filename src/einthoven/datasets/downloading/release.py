@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -44,6 +45,12 @@ class Release:
         if matches(path, self.always):
             return True
         return (not self.include or matches(path, self.include)) and (not only or matches(path, only))
+
+    def lacks(self, listed: Iterable[str]) -> list[str]:
+        """Patterns and archives that the release promises and no listed path fits."""
+        paths = list(listed)
+        promised = (*self.include, *self.always, *(archive for archive, _ in self.unpack))
+        return [pattern for pattern in promised if not any(matches(path, (pattern,)) for path in paths)]
 
 
 def matches(path: str, patterns: tuple[str, ...]) -> bool:

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+import shutil
+import stat
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from einthoven.foundation.identity import sha256_file
+from typing import BinaryIO
 
 from .credentials import shown
-from .web import Patience, Trouble, Web, in_plain_words
+from .disk_space import NoRoomError, in_bytes
+from .kept_state import FOLDER
+from .reading import Reading, Stamp, read, refuse_odd, stamp_of
+from .web import Answer, Patience, Trouble, Web, number
 
-if TYPE_CHECKING:
-    from requests import Response
-
-_BLOCK = 1 << 18
-_PART = ".part"
-_VALIDATOR = ".part-of"
 # A part that is smaller is downloaded again sooner than its validator is written.
 _WORTH_A_VALIDATOR = 1 << 20
+# A range that brings so much is not counted: a server that gives little at a time may be asked as often as it takes.
+_WORTH_A_REQUEST = 1 << 16
+# So often the disk is asked for its room while a file comes.
+_LOOK_AT_THE_DISK = 4 << 20
+# A body whose length is not stated is not longer; no file of a release is without a stated length and that large.
+_LARGEST_UNSTATED = 4 << 30
+# So long a request may take before its rate counts.
+_TOO_SHORT_TO_TELL = 5.0
+_PAGES = (".html", ".htm", ".xhtml", ".xht")
 
 Told = Callable[[int], None]
 
@@ -38,14 +47,27 @@ class NotHadError(Exception):
         self.passing = any(not trouble.lasting for _, trouble in reasons)
 
 
-def part_of(final: Path) -> Path:
-    """Where a file lies until it is whole and checked."""
-    return final.with_name(f".{final.name}{_PART}")
+@dataclass(frozen=True)
+class Fetched:
+    """A file that came.
+
+    Attributes:
+        stamp: of the file under its name, when it had the bytes that were checked.
+        stated: whether its length was stated.
+    """
+
+    stamp: Stamp
+    stated: bool
 
 
-def is_part(name: str) -> bool:
-    """Whether a file's name is that of a part, or of what a part was made from."""
-    return name.startswith(".") and name.endswith((_PART, _VALIDATOR))
+def parts_folder(folder: Path) -> Path:
+    """Where the parts of the files of a download lie."""
+    return folder / FOLDER / "parts"
+
+
+def part_of(folder: Path, path: str) -> Path:
+    """Where a file of a download lies until it is whole and checked; its own name may be too long for more."""
+    return parts_folder(folder) / f"{hashlib.sha256(path.encode()).hexdigest()[:32]}.part"
 
 
 def fetch(
@@ -54,173 +76,288 @@ def fetch(
     final: Path,
     *,
     sha256: str | None,
+    part: Path,
     room: Callable[[int], None] = lambda _: None,
     told: Told = lambda _: None,
-) -> None:
+    largest: int | None = None,
+) -> Fetched:
     """Download one file to `final`, asking one server after the other; what is there of an earlier attempt is resumed.
 
     Args:
         sha256: what it must have; None for a list of sums, which is taken as it comes and never resumed.
+        part: where it lies meanwhile, on the same disk.
         room: called with the bytes that are still to come before they are written; raises if they do not fit.
-        told: called with how many bytes came, negative when some were thrown away.
+        told: called with how many bytes came, negative when some of them were thrown away.
+        largest: bytes that it may have.
 
     Raises:
         NotHadError: no server gave it, with every reason.
+        NoRoomError: the disk cannot take it.
         Stopped: the download was told to stop; the part is kept.
     """
     final.parent.mkdir(parents=True, exist_ok=True)
+    part.parent.mkdir(parents=True, exist_ok=True)
     reasons: list[tuple[str, Trouble]] = []
+    lying = _Part(part, told)
     for url in urls:
-        transfer = _Transfer(web, url, final, sha256, room, told)
+        transfer = _Transfer(web, url, final, sha256, lying, room, largest)
         try:
-            transfer.run()
+            return transfer.run()
         except Trouble as trouble:
             reasons.append((url, trouble))
-        else:
-            return
     raise NotHadError(reasons)
+
+
+class _Part:
+    """What came of a file so far, and which version of it that is."""
+
+    def __init__(self, file: Path, told: Told) -> None:
+        self.file = file
+        self._validator = file.with_suffix(".part-of")
+        self._told = told
+        self._counted = 0
+
+    def size(self) -> int:
+        """Its bytes; what is no regular file is removed."""
+        try:
+            status = self.file.lstat()
+        except FileNotFoundError:
+            return 0
+        if stat.S_ISREG(status.st_mode):
+            return status.st_size
+        shutil.rmtree(self.file) if stat.S_ISDIR(status.st_mode) else self.file.unlink()
+        return 0
+
+    def open(self) -> BinaryIO:
+        """To append to; a link is not followed."""
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        for more in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
+            flags |= getattr(os, more, 0)
+        # Unbuffered, so that a killed process leaves every byte that came.
+        stream = os.fdopen(os.open(self.file, flags, 0o666), "ab", buffering=0)
+        try:
+            refuse_odd(os.fstat(stream.fileno()))
+        except BaseException:
+            stream.close()
+            raise
+        return stream  # pyright: ignore[reportReturnType]  # a raw file writes whole blocks of a disk's file
+
+    def came(self, size: int) -> None:
+        """So many bytes were appended."""
+        self._counted += size
+        self._told(size)
+
+    def throw_away(self) -> None:
+        """Remove it."""
+        self.size()
+        self.file.unlink(missing_ok=True)
+        self._validator.unlink(missing_ok=True)
+        # What an earlier call left was never counted.
+        self._told(-self._counted)
+        self._counted = 0
+
+    def published(self) -> None:
+        """It has the file's name now."""
+        self._validator.unlink(missing_ok=True)
+
+    def remember(self, url: str, answer: Answer) -> None:
+        """Keep what identifies this version of the file at this server, so that no other version is appended to it."""
+        tag = answer.headers.get("ETag", "")
+        validator = tag if tag.startswith('"') else answer.headers.get("Last-Modified", "")
+        if validator.isascii() and validator.isprintable() and validator:
+            self._validator.unlink(missing_ok=True)
+            self._validator.write_text(f"{shown(url)}\n{validator}\n", encoding="utf-8")
+
+    def validator(self, url: str) -> str | None:
+        """What identifies its version at a server."""
+        with suppress(OSError, UnicodeDecodeError, ValueError):
+            at, validator = self._validator.read_text(encoding="utf-8").splitlines()
+            return validator if at == shown(url) else None
+        return None
+
+
+class _More(Exception):  # noqa: N818  # not an error
+    """The server gave a part of what was asked for, and said so."""
 
 
 class _Transfer:
     def __init__(
-        self, web: Web, url: str, final: Path, sha256: str | None, room: Callable[[int], None], told: Told
+        self,
+        web: Web,
+        url: str,
+        final: Path,
+        sha256: str | None,
+        part: _Part,
+        room: Callable[[int], None],
+        largest: int | None,
     ) -> None:
-        self._web, self._url, self._final, self._sha256, self._room, self._told = web, url, final, sha256, room, told
-        self._part = part_of(final)
-        self._validator = final.with_name(f".{final.name}{_VALIDATOR}")
+        self._web, self._url, self._final, self._sha256, self._part = web, url, final, sha256, part
+        self._room, self._largest = room, largest
+        self._stated = True
 
-    def run(self) -> None:
+    def run(self) -> Fetched:
         """Ask until the file is whole, or the patience is at its end."""
         patience = self._web.patience
-        in_vain = wrong = 0
+        asked = in_vain = wrong = 0
         trouble = Trouble("it was never asked", lasting=True)
-        for _ in range(patience.requests):
+        while asked < patience.requests:
+            asked += 1
             if self._sha256 is None:
                 # Nothing would tell that its two halves are of two versions.
-                self._throw_away()
-            had = self._size()
+                self._part.throw_away()
+            had, began = self._part.size(), time.monotonic()
             try:
                 self._advance(had)
+            except _More:
+                came = self._part.size() - had
+                asked -= came >= _WORTH_A_REQUEST
+                trouble = Trouble(f"it gave {self._part.size():,} bytes in {asked:,} ranges, and still not all")
+                continue
             except Trouble as found:
                 trouble = found
                 # A server may promise more bytes than the file has; whether it is whole, its sum says.
-                if self._sha256 is not None and self._size() > had and self._is_right():
-                    return self._publish()
+                if self._sha256 is not None and self._part.size() > had and (reading := self._right()):
+                    return self._publish(reading)
             else:
-                if self._sha256 is None or self._is_right():
-                    return self._publish()
+                if reading := self._right():
+                    return self._publish(reading)
                 wrong += 1
                 trouble = Trouble(
-                    f"{self._size():,} bytes came whose sha256 is not the listed one",
+                    f"{self._part.size():,} bytes came whose sha256 is not the listed one",
                     lasting=wrong >= patience.wrong_sums,
                 )
-                self._throw_away()
-            in_vain = 0 if self._size() > had else in_vain + 1
+                self._part.throw_away()
+            in_vain = 0 if self._brought(self._part.size() - had, time.monotonic() - began) else in_vain + 1
             if trouble.lasting or in_vain >= patience.attempts:
                 raise trouble
             wait = _wait(patience, in_vain) if trouble.wait is None else trouble.wait
             self._web.wait(self._url, wait, asked=trouble.wait is not None)
         raise trouble
 
+    def _brought(self, size: int, seconds: float) -> bool:
+        """Whether a request was of use; a list begins anew each time, so half of it is of none."""
+        enough = self._web.patience.slowest * max(0.0, seconds - _TOO_SHORT_TO_TELL)
+        return self._sha256 is not None and size > 0 and size >= enough
+
     def _advance(self, had: int) -> None:
         """One request; appends what comes to the part."""
-        with self._web.ask(self._url, headers=self._headers(had)) as response:
-            status = response.status_code
-            if status == 416:
-                if had and _total(response) in (had, None):
+        with self._web.ask(self._url, headers=self._headers(had)) as answer:
+            total = None
+            if answer.status == 416:
+                if had and _total_of_416(answer) in (had, None):
                     return
-                self._throw_away()
+                self._part.throw_away()
                 raise Trouble("416: it has no bytes where the part ends; the part was thrown away")
-            if status == 206 and _start(response) != had:
-                self._throw_away()
-                raise Trouble("206 with other bytes than those asked for; the part was thrown away")
-            if "html" in response.headers.get("Content-Type", "") and not self._final.name.endswith((".html", ".htm")):
+            if answer.status == 206:
+                start, end, total = _range(answer)
+                if start != had:
+                    self._part.throw_away()
+                    raise Trouble("206 with other bytes than those asked for; the part was thrown away")
+                if self._sha256 is None and (total is None or end != total - 1):
+                    raise Trouble("206: a part of the list, though all of it was asked for", lasting=True)
+            if "html" in answer.headers.get("Content-Type", "") and not self._final.name.lower().endswith(_PAGES):
                 raise Trouble("a web page came instead of the file, as where one must log in", lasting=True)
-            if status == 200:
+            if answer.status == 200:
                 # Asked for the rest, it sends the whole: it knows no ranges, or the file was changed.
-                self._throw_away()
-            self._receive(response)
+                self._part.throw_away()
+            self._receive(answer)
+        size = self._part.size()
+        if total is not None and had < size < total:
+            raise _More
 
     def _headers(self, had: int) -> dict[str, str]:
         if not had:
             return {}
-        headers = {"Range": f"bytes={had}-"}
-        with suppress(OSError, UnicodeDecodeError, ValueError):
-            url, validator = self._validator.read_text(encoding="utf-8").splitlines()
-            if url == shown(self._url):
-                headers["If-Range"] = validator
-        return headers
+        validator = self._part.validator(self._url)
+        return {"Range": f"bytes={had}-"} | ({"If-Range": validator} if validator else {})
 
-    def _receive(self, response: Response) -> None:
-        length = response.headers.get("Content-Length", "")
-        declared = int(length) if length.isdigit() else None
+    def _receive(self, answer: Answer) -> None:
+        declared = answer.length()
+        self._stated = declared is not None
+        largest = _LARGEST_UNSTATED if self._largest is None else self._largest
         if declared is not None:
+            if self._largest is not None and declared > largest:
+                raise Trouble(f"it states {declared:,} bytes; at most {largest:,} were expected", lasting=True)
             self._room(declared)
-            if response.status_code == 200 and declared >= _WORTH_A_VALIDATOR:
-                self._remember(response)
-        came = 0
+            if answer.status == 200 and declared >= _WORTH_A_VALIDATOR:
+                self._part.remember(self._url, answer)
+        came, looked = 0, -_LOOK_AT_THE_DISK
 
         def how_far() -> str:
             return f"after {came:,} of {'?' if declared is None else f'{declared:,}'} bytes"
 
-        # Unbuffered, so that a killed process leaves every byte that came.
-        with self._part.open("ab", buffering=0) as stream, in_plain_words(how_far):
-            # As they are sent: the listed sum is that of the file, not of what a Content-Encoding stands for.
-            # What has come is written at once, not when a block is full: a silent server must not take it away.
-            while block := response.raw.read1(_BLOCK, decode_content=False):
-                self._web.check()
-                stream.write(block)
-                came += len(block)
-                self._told(len(block))
+        with self._part.open() as stream:
+            try:
+                for block in answer.blocks():
+                    came += len(block)
+                    if came - looked >= _LOOK_AT_THE_DISK:
+                        looked = came
+                        self._room(len(block))
+                    if declared is None:
+                        _check_size(came, largest)
+                    stream.write(block)
+                    self._part.came(len(block))
+            except Trouble as trouble:
+                raise Trouble(f"{trouble} {how_far()}", lasting=trouble.lasting) from None
+            except (NoRoomError, OSError) as error:
+                if declared is not None:
+                    raise
+                # It would fill the disk again, and nothing of it is known to be of use.
+                self._part.throw_away()
+                reason = f"it sent {in_bytes(came)} without stating a length, which were thrown away: {error}"
+                raise Trouble(reason, lasting=True) from None
         if declared is not None and came != declared:
             raise Trouble(f"it ended {how_far()}")
-        if declared is None and self._sha256 is None and not self._part.read_bytes().endswith(b"\n"):
+        if declared is None and self._sha256 is None and not _ends_a_line(self._part.file):
             # Nothing else says that a list without a stated length is whole.
             raise Trouble(f"it ended {how_far()}, in the middle of a line")
 
-    def _remember(self, response: Response) -> None:
-        """Keep what identifies this version of the file at this server, so that no other version is appended to it."""
-        tag = response.headers.get("ETag", "")
-        validator = tag if tag.startswith('"') else response.headers.get("Last-Modified", "")
-        if validator:
-            self._validator.write_text(f"{shown(self._url)}\n{validator}\n", encoding="utf-8")
+    def _right(self) -> Reading | None:
+        """What was read, if it is right."""
+        self._part.size()
+        found = read(self._part.file, self._web.stop.check)
+        return found if found is not None and self._sha256 in (None, found.sha256) else None
 
-    def _is_right(self) -> bool:
-        return self._part.exists() and sha256_file(self._part) == self._sha256
-
-    def _publish(self) -> None:
+    def _publish(self, reading: Reading) -> Fetched:
         # On disk before it has its name, or a power cut could leave the name without the bytes.
-        handle = os.open(self._part, os.O_RDWR)
+        handle = os.open(self._part.file, os.O_RDWR)
         try:
             os.fsync(handle)
         finally:
             os.close(handle)
-        self._part.replace(self._final)
-        self._validator.unlink(missing_ok=True)
+        with self._web.stop.publishing():
+            if not stamp_of(self._part.file.lstat()).has_the_bytes_of(reading.stamp):
+                raise Trouble("its part was changed by another program after it was checked")
+            self._part.file.replace(self._final)
+            stamp = stamp_of(self._final.lstat())
+        self._part.published()
+        if not stamp.has_the_bytes_of(reading.stamp):
+            raise Trouble("it was changed by another program after it was checked")
+        return Fetched(stamp, self._stated)
 
-    def _throw_away(self) -> None:
-        self._told(-self._size())
-        self._part.unlink(missing_ok=True)
-        self._validator.unlink(missing_ok=True)
 
-    def _size(self) -> int:
-        try:
-            return self._part.stat().st_size
-        except FileNotFoundError:
-            return 0
+def _check_size(came: int, largest: int) -> None:
+    if came > largest:
+        raise NoRoomError(f"at most {in_bytes(largest)} were expected")
 
 
 def _wait(patience: Patience, in_vain: int) -> float:
     return min(patience.first_wait * 2 ** max(0, in_vain - 1), patience.longest_wait)
 
 
-def _start(response: Response) -> int | None:
-    """First byte of a 206."""
-    match = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
-    return int(match[1]) if match else None
+def _range(answer: Answer) -> tuple[int | None, int | None, int | None]:
+    """First and last byte of a 206, and bytes of the whole file."""
+    match = re.match(r"bytes ([0-9]{1,15})-([0-9]{1,15})/([0-9]{1,15}|\*)", answer.headers.get("Content-Range", ""))
+    return (int(match[1]), int(match[2]), number(match[3])) if match else (None, None, None)
 
 
-def _total(response: Response) -> int | None:
+def _total_of_416(answer: Answer) -> int | None:
     """Bytes of the whole file, from the answer to a range that it does not have."""
-    match = re.fullmatch(r"bytes \*/(\d+)", response.headers.get("Content-Range", "").strip())
+    match = re.fullmatch(r"bytes \*/([0-9]{1,15})", answer.headers.get("Content-Range", "").strip())
     return int(match[1]) if match else None
+
+
+def _ends_a_line(file: Path) -> bool:
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - 1))
+        return stream.read(1) == b"\n"

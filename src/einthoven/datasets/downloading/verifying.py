@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.foundation.identity import sha256_file
 
 from .archives import check_unpacked
-from .ledger import FOLDER, kept_selection
+from .kept_state import FOLDER, kept_selection
+from .reading import OddFileError, Reading, read
 from .release import Release
+from .stopping import Stop, answers
 from .sums import read_sums
-from .transfer import is_part
 
 _READERS = 4
-_AT_ONCE = 512
 
 
 @dataclass(frozen=True)
@@ -31,6 +29,7 @@ class Verification:
         corrupt: there, with another sha256 than the listed one, or unlike the archive they come from.
         extra: there, and not listed.
         left_aside: how many are listed and were never asked for.
+        failures: what could not be checked, or is promised and not listed -> why.
     """
 
     folder: Path
@@ -39,11 +38,12 @@ class Verification:
     corrupt: tuple[str, ...]
     extra: tuple[str, ...]
     left_aside: int
+    failures: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
         """Whether every expected file is there and right; files that nobody listed do no harm."""
-        return not self.missing and not self.corrupt
+        return not self.missing and not self.corrupt and not self.failures
 
 
 def verify(
@@ -71,57 +71,86 @@ def verify(
             f"{folder} holds no {name} to compare its files with. `einthoven datasets download` puts it there."
         )
     listed = read_sums(folder / name)
+    stop = Stop()
+    try:
+        return _verified(folder, name, listed, release, only, progress, stop)
+    finally:
+        # After an interrupt too, nothing is read any more.
+        stop.set()
+
+
+def _verified(
+    folder: Path,
+    name: str,
+    listed: Mapping[str, str],
+    release: Release | None,
+    only: tuple[str, ...],
+    progress: Callable[[int, int], None],
+    stop: Stop,
+) -> Verification:
     wanted = {path: sha for path, sha in listed.items() if release is None or release.wants(path, only)}
-    missing, corrupt = [], []
-    for number, (path, state) in enumerate(compare(folder, wanted), start=1):
-        if state is None:
-            missing.append(path)
-        elif not state:
-            corrupt.append(path)
+    looks: dict[str, Reading | OddFileError | None] = {}
+    for number, (path, look) in enumerate(compare(folder, list(wanted), stop), start=1):
+        looks[path] = look
         progress(number, len(wanted))
-    unpacked = [(archive, into) for archive, into in (release.unpack if release else ()) if archive in wanted]
-    for archive, into in unpacked:
-        if archive in missing or archive in corrupt:
+    failures = dict.fromkeys(release.lacks(listed) if release else (), f"{name} names no such file")
+    missing, corrupt = [], []
+    for path, sha256 in wanted.items():
+        look = looks[path]
+        if look is None:
+            missing.append(path)
+        elif isinstance(look, OddFileError):
+            failures[path] = str(look)
+        elif look.sha256 != sha256:
+            corrupt.append(path)
+    known = {*listed, name}
+    for archive, into in release.unpack if release else ():
+        if archive not in wanted or archive in missing or archive in corrupt or archive in failures:
             continue
-        absent, changed = check_unpacked(folder / archive, folder / into)
+        try:
+            refuse_listed(archive, into, listed)
+            absent, changed, right = check_unpacked(folder / archive, folder / into, stop.check)
+        except (DataError, OSError) as error:
+            failures[archive] = str(error)
+            continue
         missing += [f"{into}/{member}" for member in absent]
         corrupt += [f"{into}/{member}" for member in changed]
-    known = {*listed, name}
-    folders = tuple(f"{into}/" for _, into in unpacked)
-    extra = [path for path in files_below(folder) if path not in known and not path.startswith(folders)]
+        known |= {f"{into}/{member}" for member in (*absent, *changed, *right)}
     return Verification(
         folder=folder,
         files=len(wanted),
         missing=tuple(missing),
         corrupt=tuple(corrupt),
-        extra=tuple(extra),
+        extra=tuple(path for path in files_below(folder) if path not in known),
         left_aside=len(listed) - len(wanted),
+        failures=failures,
     )
 
 
-def compare(folder: Path, sums: Mapping[str, str]) -> Iterator[tuple[str, bool | None]]:
-    """For each path whether its file has the listed sha256; None where there is no file. In the order of `sums`."""
+def refuse_listed(archive: str, into: str, listed: Iterable[str]) -> None:
+    """Raises DataError if the list has files in the folder that an archive is unpacked to: whose is what?"""
+    for path in listed:
+        if path == into or path.startswith(f"{into}/"):
+            raise DataError(
+                f"{archive} is to be unpacked to {into}, where the list has {path}. A folder of its own was expected."
+            )
 
-    def look(path: str) -> bool | None:
+
+def compare(folder: Path, paths: Sequence[str], stop: Stop) -> Iterator[tuple[str, Reading | OddFileError | None]]:
+    """For each path what was read there, or what lies there that is no file; None if nothing. As they are read."""
+
+    def look(path: str) -> Reading | OddFileError | None:
         try:
-            return sha256_file(folder / path) == sums[path]
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except IsADirectoryError:
-            raise DataError(f"{folder / path} is a folder; the list has a file of that name. Move it away.") from None
+            return read(folder / path, stop.check)
+        except OddFileError as odd:
+            return odd
 
-    paths = list(sums)
-    with ThreadPoolExecutor(_READERS, thread_name_prefix="hash") as pool:
-        # In portions, so that an interrupt waits for no more than one.
-        for start in range(0, len(paths), _AT_ONCE):
-            portion = paths[start : start + _AT_ONCE]
-            yield from zip(portion, pool.map(look, portion), strict=True)
+    return answers(look, paths, _READERS, stop)
 
 
 def files_below(folder: Path) -> Iterable[str]:
     """Files below a folder, relative, sorted by folder; without what a download keeps for itself."""
     for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != FOLDER)
+        folders[:] = sorted(name for name in folders if name != FOLDER or Path(parent) != folder)
         for name in sorted(files):
-            if not is_part(name):
-                yield (Path(parent) / name).relative_to(folder).as_posix()
+            yield (Path(parent) / name).relative_to(folder).as_posix()

@@ -1,6 +1,8 @@
 """Template "forecasting": does an event happen within a horizon after the ECG?
 
-Times are days after the ECG; `after` is 0 unless the mapping says otherwise. A record is
+Times after the ECG are whole microseconds, so that an event at the horizon is at the horizon; a column of dates without
+times of day is compared with the day of the ECG, by whole days. `after` is 0 unless the mapping says otherwise. A
+record is
 
 - prevalent, and left out, if its event was at or before `after` (with `prevalent: positive` it counts as positive);
 - positive if its event is later than `after` and not later than the horizon;
@@ -16,19 +18,16 @@ make it negative: nobody looked in time.
 
 from __future__ import annotations
 
-import math
 import operator
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from einthoven.datasets.dataset import TaskTable
 from einthoven.foundation.errors import DataError
 
 from .labels import ReadTask
-from .mapping import DAYS_A_YEAR, ForecastingTask
+from .mapping import ForecastingTask, in_microseconds
 from .table import Table, Times
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
@@ -45,7 +44,7 @@ UNTIMED = "no time of the ECG"
 
 @dataclass(frozen=True)
 class Course:
-    """What is known of a record after its ECG; days, NaN where there is none.
+    """What is known of a record after its ECG; microseconds, None where there is none.
 
     Attributes:
         event: of the first event.
@@ -53,20 +52,20 @@ class Course:
         timed: whether the ECG itself has a time.
     """
 
-    event: float
-    followed: float
+    event: int | None
+    followed: int | None
     timed: bool = True
 
 
-def outcome(course: Course, *, horizon: float, after: float, prevalent_is_positive: bool) -> bool | str:
+def outcome(course: Course, *, horizon: int, after: int, prevalent_is_positive: bool) -> bool | str:
     """Whether a record is positive, or why it is not in the task."""
     if not course.timed:
         return UNTIMED
-    if course.event <= after:
-        return True if prevalent_is_positive else PREVALENT
-    if not math.isnan(course.event):
+    if course.event is not None:
+        if course.event <= after:
+            return True if prevalent_is_positive else PREVALENT
         return course.event <= horizon
-    if math.isnan(course.followed):
+    if course.followed is None:
         return UNKNOWN
     return False if course.followed >= horizon else CENSORED
 
@@ -89,17 +88,21 @@ def forecasting_task(
     Raises:
         DataError: cells that are no flags, numbers or dates, or dates of which some have a time zone.
     """
+    notes: list[str] = []
     if task.form == "durations":
         courses = _durations(task, table)
     elif task.form == "dates":
-        courses = _dates(task, table, ecg)
+        courses = _dates(task, table, ecg, notes)
     else:
-        courses = _measurements(task, table, patients, ecg, outcomes)
+        courses = _measurements(task, table, patients, ecg, outcomes, notes)
     positives: dict[str, frozenset[str]] = {}
     left_out: Counter[str] = Counter()
     for record, course in zip(ids, courses, strict=True):
         found = outcome(
-            course, horizon=task.horizon, after=task.after_days, prevalent_is_positive=task.prevalent == "positive"
+            course,
+            horizon=task.horizon_microseconds,
+            after=task.after_microseconds,
+            prevalent_is_positive=task.prevalent == "positive",
         )
         if isinstance(found, str):
             left_out[found] += 1
@@ -110,83 +113,92 @@ def forecasting_task(
         summary=task.summary or f"{task.label} within {task.horizon:g} days of the ECG",
         family="forecasting",
         left_out=dict(left_out),
-        rule=f"1: {task.form}; event in ({task.after_days:g}, {task.horizon:g}] days; prevalent: {task.prevalent}; "
-        "censored left out",
+        rule=f"2: {task.form}; event in ({task.after_days:g}, {task.horizon:g}] days; prevalent: {task.prevalent}; "
+        f"censored left out{'; by whole days' if notes else ''}",
+        notes=tuple(notes),
     )
 
 
 def _durations(task: ForecastingTask, table: Table) -> list[Course]:
     events, times = table.booleans(task.event or ""), table.numbers(task.time_to or "")
-    scale = DAYS_A_YEAR if task.unit == "years" else 1.0
     timeless = (row for row, event in enumerate(events) if event and times[row] is None)
     table.refuse(task.time_to or "", timeless, f"the time of the event, since {task.event} is true,")
     courses = []
     for event, time in zip(events, times, strict=True):
-        days = math.nan if time is None or event is None else time * scale
-        courses.append(Course(event=days if event else math.nan, followed=math.nan if event else days))
+        at = None if time is None or event is None else in_microseconds(time, task.unit or "days")
+        courses.append(Course(event=at if event else None, followed=None if event else at))
     return courses
 
 
-def _dates(task: ForecastingTask, table: Table, ecg: Times | None) -> list[Course]:
-    event = _after(table, task.event_time or "", ecg, task)
-    followed = _after(table, task.followed_until or "", ecg, task)
-    timed = _timed(ecg, len(table))
-    return [Course(e, f, bool(t)) for e, f, t in zip(event.tolist(), followed.tolist(), timed, strict=True)]
+def _dates(task: ForecastingTask, table: Table, ecg: Times | None, notes: list[str]) -> list[Course]:
+    event = _after(table, task.event_time or "", ecg, task, notes)
+    followed = _after(table, task.followed_until or "", ecg, task, notes)
+    timed = [False] * len(table) if ecg is None else [moment is not None for moment in ecg.moments]
+    return [Course(*course) for course in zip(event, followed, timed, strict=True)]
 
 
 def _measurements(
-    task: ForecastingTask, table: Table, patients: Sequence[str], ecg: Times | None, outcomes: Table | None
+    task: ForecastingTask,
+    table: Table,
+    patients: Sequence[str],
+    ecg: Times | None,
+    outcomes: Table | None,
+    notes: list[str],
 ) -> list[Course]:
     if outcomes is None or ecg is None:
         raise DataError(f"Task {task.label} reads a table of measurements: name it with --outcomes.")
     when = outcomes.times(task.outcome_time or "")
-    _same_clock(ecg, when, f"column {task.outcome_time} of {outcomes.name}")
+    starts, measured = _compared(ecg, when, f"column {task.outcome_time} of {outcomes.name}", notes)
     values = outcomes.numbers(task.outcome_value or "")
     comparison, threshold = task.threshold()
     whose = outcomes.cells(task.outcome_patient or "")
     outcomes.refuse(task.outcome_patient or "", (row for row, who in enumerate(whose) if who is None), "a patient id")
-    of_patient: dict[str | None, list[tuple[float, bool]]] = {}
-    for who, day, value in zip(whose, when.days.tolist(), values, strict=True):
-        if value is not None and not math.isnan(day):
-            of_patient.setdefault(who, []).append((day, _COMPARE[comparison](value, threshold)))
+    of_patient: dict[str | None, list[tuple[int, bool]]] = {}
+    for who, at, value in zip(whose, measured, values, strict=True):
+        if value is not None and at is not None:
+            of_patient.setdefault(who, []).append((at, _COMPARE[comparison](value, threshold)))
     if not any(patient in of_patient for patient in patients):
         raise DataError(
             f"No patient of {outcomes.name} (column {task.outcome_patient}) is one of {table.name}. Are the ids "
             "written alike in both?"
         )
-    followed = _after(table, task.followed_until, ecg, task) if task.followed_until else np.full(len(table), np.nan)
+    until = task.followed_until
+    followed = _after(table, until, ecg, task, notes) if until else [None] * len(table)
+    horizon, after = task.horizon_microseconds, task.after_microseconds
     courses = []
-    for patient, start, until in zip(patients, ecg.days.tolist(), followed.tolist(), strict=True):
-        later = [(day - start, event) for day, event in of_patient.get(patient, [])]
-        event = min((day for day, is_event in later if is_event), default=math.nan)
-        seen = min((day for day, _ in later if day > task.after_days), default=math.nan)
-        if event > task.horizon:
-            # Seen too late to say when it began: what was seen within the horizon decides.
-            event = math.nan
-        reach = task.horizon if seen <= task.horizon else min(seen, task.after_days)
-        courses.append(Course(event, _latest(until, reach), timed=not math.isnan(start)))
+    for patient, start, end in zip(patients, starts, followed, strict=True):
+        if start is None:
+            courses.append(Course(None, None, timed=False))
+            continue
+        later = [(at - start, event) for at, event in of_patient.get(patient, [])]
+        # An event after the horizon was seen too late to say when it began: what was seen within decides.
+        event = min((at for at, is_event in later if is_event and at <= horizon), default=None)
+        seen = min((at for at, _ in later if at > after), default=None)
+        reach = None if seen is None else horizon if seen <= horizon else after
+        courses.append(Course(event, max((at for at in (end, reach) if at is not None), default=None)))
     return courses
 
 
-def _latest(one: float, other: float) -> float:
-    known = [value for value in (one, other) if not math.isnan(value)]
-    return max(known, default=math.nan)
-
-
-def _after(table: Table, column: str, ecg: Times | None, task: ForecastingTask) -> np.ndarray:
-    """Days from the ECG to a date of the table, NaN where either is empty."""
+def _after(table: Table, column: str, ecg: Times | None, task: ForecastingTask, notes: list[str]) -> list[int | None]:
+    """Microseconds from the ECG to a date of the table, None where either is empty."""
     times = table.times(column)
     if ecg is None:
         raise DataError(f"Task {task.label} compares dates with that of the ECG: name its column with `time`.")
-    _same_clock(ecg, times, f"column {column} of {table.name}")
-    return times.days - ecg.days
+    starts, ends = _compared(ecg, times, f"column {column} of {table.name}", notes)
+    return [None if start is None or end is None else end - start for start, end in zip(starts, ends, strict=True)]
 
 
-def _same_clock(ecg: Times, times: Times, where: str) -> None:
+def _compared(ecg: Times, times: Times, where: str, notes: list[str]) -> tuple[list[int | None], list[int | None]]:
+    """Both in microseconds, to the day if either has no times of day.
+
+    Raises:
+        DataError: one has a time zone and the other has none.
+    """
     if None not in (ecg.zoned, times.zoned) and ecg.zoned != times.zoned:
         which = "a" if times.zoned else "no"
         raise DataError(f"The {where} has {which} time zone, unlike the times of the ECGs. Write both alike.")
-
-
-def _timed(ecg: Times | None, rows: int) -> np.ndarray:
-    return np.zeros(rows, dtype=bool) if ecg is None else ~np.isnan(ecg.days)
+    whole = ecg.dates_only or times.dates_only
+    if whole and None not in (ecg.zoned, times.zoned) and ecg.dates_only != times.dates_only:
+        which = "the ECGs have" if ecg.dates_only else f"{where} has"
+        notes.append(f"{which} dates without times of day, so whole days from the ECG to {where} are counted.")
+    return ecg.microseconds(whole_days=whole), times.microseconds(whole_days=whole)

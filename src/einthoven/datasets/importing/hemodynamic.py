@@ -23,6 +23,7 @@ from .mapping import HemodynamicTask
 from .table import Table
 
 HIGHEST = 100.0
+_DIGITS = 18
 _SPELLED = {"mpcwp": "mPCWP", "mpa": "mPA"}
 
 
@@ -64,7 +65,8 @@ def later_records(
     """
     first: dict[str, tuple[tuple[object, ...], str]] = {}
     inside: list[tuple[str, str]] = []
-    as_numbers = all(record.isdecimal() for record in ids)
+    # Longer ones are no numbers that anyone counts with, and Python refuses to read the longest.
+    as_numbers = all(record.isascii() and record.isdecimal() and len(record) <= _DIGITS for record in ids)
     for row, (record, patient) in enumerate(zip(ids, patients, strict=True)):
         known = sum(record in task.positives for task in tasks)
         if not known:

@@ -19,6 +19,7 @@ class ReadTask:
     Attributes:
         left_out: why records are not in the task -> how many.
         rule: what decided, for the manifest.
+        notes: on how it was read.
     """
 
     table: TaskTable
@@ -26,6 +27,7 @@ class ReadTask:
     family: Family
     left_out: dict[str, int]
     rule: str
+    notes: tuple[str, ...] = ()
 
 
 def boolean_task(task: BooleanTask, table: Table, ids: Sequence[str]) -> ReadTask:
@@ -84,7 +86,8 @@ def codes_task(task: CodesTask, table: Table, ids: Sequence[str]) -> ReadTask:
     never = [repr(code) for code in task.labels or {} if code not in seen]
     refuse(
         never,
-        f"codes of the mapping occur nowhere in column {task.column} of {table.name}, which separates them by "
+        "code",
+        f"of the mapping occurring nowhere in column {task.column} of {table.name}, which separates them by "
         f"{task.delimiter!r}. Leave them out, or correct them",
     )
     if not labels:

@@ -10,7 +10,9 @@ import yaml
 
 from einthoven.foundation.errors import UsageError
 
-from .mapping import ImportPlan, parse_plan
+from .mapping import ImportPlan, parse_plan, text_keys
+
+_NOTHING = ("", "null", "~")
 
 
 def load_plan(file: Path | None, changes: Mapping[str, Any] | None = None) -> ImportPlan:
@@ -30,19 +32,29 @@ def load_plan(file: Path | None, changes: Mapping[str, Any] | None = None) -> Im
 
 
 def parse_setting(text: str) -> tuple[str, Any]:
-    """One KEY=VALUE of the command line; the value is read as YAML.
+    """One KEY=VALUE of the command line; the value is read as YAML, but for keys that take text alone.
 
     Example:
         >>> parse_setting("signals.rate=500")
         ('signals.rate', 500)
+        >>> parse_setting("signals.file={record}.npy")
+        ('signals.file', '{record}.npy')
     """
     key, separator, value = text.partition("=")
     if not separator or not key.strip():
         raise UsageError(f"--set {text!r}: expected KEY=VALUE, such as signals.rate=500.")
+    key, bare = key.strip(), value.strip()
+    # "{", "%", ">" and others mean something to YAML, and belong to paths, dates and rules.
+    if key.rpartition(".")[2] in text_keys() and bare.lower() not in _NOTHING and bare[:1] not in ("'", '"'):
+        return key, bare or value
     try:
-        return key.strip(), yaml.safe_load(value)
-    except yaml.YAMLError as error:
-        raise UsageError(f"--set {text[:80]!r}: the value is not valid YAML ({error}).") from None
+        return key, yaml.safe_load(value)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        problem = getattr(error, "problem", None) or str(error)
+        raise UsageError(
+            f"--set {text[:80]!r}: the value is not valid YAML ({problem}). Put text that YAML would read otherwise in "
+            f"quotes within those of the shell: --set '{key}=\"TEXT\"'."
+        ) from None
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -16,8 +19,13 @@ from einthoven.signals.leads import STANDARD_LEADS
 
 Format = Literal["wfdb", "edf", "mat", "npy", "h5"]
 DAYS_A_YEAR = 365.25
+LONGEST = 7 * 86400  # seconds: a week, as no recorder runs longer
+FASTEST = 1_000_000  # Hz
+_DAY = 86_400_000_000  # microseconds
+_UNITS = {"days": _DAY, "years": Fraction(DAYS_A_YEAR) * _DAY}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_RULE = re.compile(r"\s*(<=|>=|<|>)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*")
+_RULE = re.compile(r"\s*(<=|>=|<|>)\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*")
+_LONGEST_SHOWN = 100
 # Formats whose files say rate, unit and leads themselves.
 SELF_DESCRIBING: tuple[Format, ...] = ("wfdb", "edf")
 
@@ -32,7 +40,14 @@ def _texts(value: Any) -> Any:
     # YAML reads 0, 1, true and no as numbers and booleans; the cells of a table are text.
     if isinstance(value, Mapping):
         return {_text(key): item for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_text(item) if isinstance(item, bool | int | float) else item for item in value]
     return value
+
+
+def in_microseconds(time: float, unit: str) -> int:
+    """Days or years as the nearest whole microseconds, exactly."""
+    return round(Fraction(time) * _UNITS[unit])
 
 
 def _text(value: Any) -> str:
@@ -78,10 +93,10 @@ class Signals(_Part):
     units: str | None = None
     gain: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     baseline: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | str | None = None
+    rate: Annotated[float, Field(gt=0, le=FASTEST, allow_inf_nan=False)] | str | None = None
     leads: LeadNames | None = None
     keep: LeadNames | None = None
-    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    seconds: Annotated[float, Field(gt=0, le=LONGEST, allow_inf_nan=False)] | None = None
     longer: Literal["refuse", "start", "centre"] = "refuse"
 
     @property
@@ -128,6 +143,30 @@ class Time(_Part):
 
     column: str
     format: str | None = None
+
+    @model_validator(mode="after")
+    def _says_the_day(self) -> Time:
+        if self.format is not None and not _reads_dates(self.format):
+            raise ValueError(
+                f"`format` is {self.format!r}; year, month and day were expected, each once, as in Python's strptime, "
+                "such as '%d/%m/%Y' or '%Y-%m-%d %H:%M'"
+            )
+        return self
+
+
+def _reads_dates(fmt: str) -> bool:
+    """Whether a date that is written by a format is read back by it."""
+    for day in (datetime(2024, 5, 31, 12, 34, 56, tzinfo=UTC), datetime(1987, 11, 6, tzinfo=UTC)):
+        try:
+            with warnings.catch_warnings():
+                # Python warns of formats without a year, which are refused below.
+                warnings.simplefilter("ignore")
+                found = datetime.strptime(day.strftime(fmt), fmt)  # noqa: DTZ007 - only its date counts
+        except (ValueError, KeyError, IndexError, OverflowError, re.error):
+            return False
+        if found.date() != day.date():
+            return False
+    return True
 
 
 class _Task(_Part):
@@ -241,10 +280,22 @@ class ForecastingTask(_Part):
         """Days."""
         return self.horizon_days if self.horizon_days is not None else (self.horizon_years or 0) * DAYS_A_YEAR
 
+    @property
+    def horizon_microseconds(self) -> int:
+        """The horizon, exactly."""
+        if self.horizon_days is not None:
+            return in_microseconds(self.horizon_days, "days")
+        return in_microseconds(self.horizon_years or 0, "years")
+
+    @property
+    def after_microseconds(self) -> int:
+        """`after_days`, exactly."""
+        return in_microseconds(self.after_days, "days")
+
     def threshold(self) -> tuple[str, float]:
         """Comparison and value of `rule`."""
         found = _RULE.fullmatch(self.rule or "")
-        if not found:
+        if not found or not math.isfinite(float(found[2])):
             raise ValueError(f"`rule` is {self.rule!r}; a comparison and a number were expected, such as '< 40'")
         return found[1], float(found[2])
 
@@ -271,7 +322,7 @@ class ForecastingTask(_Part):
         extra = [name for name in sorted(every - allowed) if getattr(self, name) is not None]
         if extra:
             raise ValueError(f"`{given[0]}` does not go with {', '.join(f'`{name}`' for name in extra)}")
-        if self.after_days >= self.horizon:
+        if self.after_microseconds >= self.horizon_microseconds:
             raise ValueError("`after_days` must be below the horizon")
         return self
 
@@ -365,6 +416,11 @@ class ImportPlan(_Part):
             wrong = [name for name in names if not _NAME.fullmatch(name)]
             if wrong:
                 raise ValueError(f"{what} {wrong[0]!r}: letters, digits, '.', '_' and '-' only, 100 at most")
+        own = [name for name in ("age", "sex") if name in self.metadata]
+        if own:
+            raise ValueError(
+                f"`metadata` names {own[0]!r}, which the cohort reads: use the key `{own[0]}: {own[0]}` instead"
+            )
         forms = {name: task.form for name, task in self.tasks.items() if isinstance(task, ForecastingTask)}
         dated = [name for name, form in forms.items() if form != "durations"]
         if dated and self.time is None:
@@ -390,26 +446,106 @@ def parse_plan(values: Any, *, where: str) -> ImportPlan:
     try:
         return ImportPlan.model_validate(values)
     except ValidationError as error:
-        lines = [_said(found) for found in error.errors()]
-        raise UsageError(f"{where} is no valid mapping: " + "; ".join(lines) + ".") from None
+        found = "; ".join(_all_said(error.errors(), values))
+        raise UsageError(f"{where} is no valid mapping: {found}.") from None
 
 
-def _said(error: Any) -> str:
-    # The tags of a union ("boolean") are no keys of the file.
-    path = [str(part) for part in error["loc"]]
+def _all_said(errors: Iterable[Any], values: Any) -> list[str]:
+    """A line a key: where a value may be one of several things, each of them has an error of its own."""
+    of_key: dict[tuple[str, ...], list[Any]] = {}
+    for error in errors:
+        of_key.setdefault(_users_path(error, values), []).append(error)
+    lines: list[str] = []
+    for path, found in of_key.items():
+        # What is wrong within a value, or with its size, says more than that it might have been something else.
+        kinds = [error for error in found if error["type"] in _EXPECTED]
+        deeper = any(len(other) > len(path) and other[: len(path)] == path for other in of_key)
+        others = [error for error in found if error["type"] not in _EXPECTED]
+        lines += [_said(path, error) for error in others]
+        if kinds and not others and not deeper:
+            lines.append(_wrong_kind(path, kinds))
+    return list(dict.fromkeys(lines))
+
+
+def _users_path(error: Any, values: Any) -> tuple[str, ...]:
+    """The keys as they stand in the file: the parts of a union ("boolean", "dict[str,str]") are none."""
+    parts = [str(part) for part in error["loc"] if part != "[key]"]
+    if parts[:1] in (["tasks"], ["splits"]):
+        del parts[2:3]
+    path: list[str] = []
+    inside = values
+    for at, part in enumerate(parts):
+        if isinstance(inside, Mapping):
+            named = {str(key): value for key, value in inside.items()} | {_text(key): inside[key] for key in inside}
+        else:
+            named = {str(i): item for i, item in enumerate(inside)} if isinstance(inside, list | tuple) else {}
+        if part in named:
+            inside = named[part]
+        elif not (error["type"] == "missing" and at == len(parts) - 1):
+            continue
+        path.append(part)
+    return tuple(path)
+
+
+_EXPECTED = {
+    "string_type": "text",
+    "dict_type": "keys with values",
+    "model_type": "keys with values",
+    "model_attributes_type": "keys with values",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+}
+
+
+def _wrong_kind(path: tuple[str, ...], errors: Iterable[Any]) -> str:
+    errors = list(errors)
+    kinds = dict.fromkeys(_EXPECTED[error["type"]] for error in errors)
+    value = errors[0]["input"]
+    hint = ""
+    if "text" in kinds and isinstance(value, bool):
+        hint = ": YAML reads yes, no, on and off as true and false, so write them in quotes"
+    elif "text" in kinds and isinstance(value, Mapping):
+        hint = ": write text that begins with a brace in quotes"
+    elif "text" in kinds and value is not None and not isinstance(value, str | list):
+        hint = ": write it in quotes"
+    return f"{'.'.join(path) or 'it'}: {' or '.join(kinds)} was expected (found {_short(value)}){hint}"
+
+
+def _said(path: tuple[str, ...], error: Any) -> str:
     key = ".".join(path) or "it"
     if error["type"] == "extra_forbidden":
-        close = nearest(path[-1], _keys())
+        close = nearest(path[-1], _keys()) if path else []
         return f"unknown key {key}" + (f", did you mean {' or '.join(close)}?" if close else "")
     if error["type"] == "missing":
         return f"{key} is missing"
     message = str(error["msg"]).removeprefix("Value error, ")
-    return f"{key}: {message}" + (f" (found {error['input']!r})" if not isinstance(error["input"], dict) else "")
+    return f"{key}: {message}" + ("" if isinstance(error["input"], dict) else f" (found {_short(error['input'])})")
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def _parts() -> tuple[type[_Part], ...]:
+    tasks = (BooleanTask, ClassesTask, CodesTask, HemodynamicTask, ForecastingTask)
+    return (ImportPlan, Signals, Sex, Time, *tasks, HashSplit, ColumnSplit, FoldSplit)
 
 
 def _keys() -> set[str]:
-    parts = (ImportPlan, Signals, Sex, Time, BooleanTask, ClassesTask, CodesTask, HemodynamicTask, ForecastingTask)
-    return {key for part in (*parts, HashSplit, ColumnSplit, FoldSplit) for key in part.model_fields}
+    return {key for part in _parts() for key in part.model_fields}
+
+
+def text_keys() -> set[str]:
+    """Last parts of the keys whose value is text and nothing else."""
+    plain = (str, str | None)
+    found = {key for part in _parts() for key, field in part.model_fields.items() if field.annotation in plain}
+    return found | {"delimiter", "separator"}
 
 
 def _finite_json(value: Any) -> Any:

@@ -78,6 +78,8 @@ def import_table(
     Raises:
         UsageError, DataError: as `imported_dataset` and `prepare`; nothing has been written then.
     """
+    if name is not None and not name.strip():
+        raise UsageError("The name of the cohort is empty. Leave it out for the default, or write one.")
     folder, imported, made_from = _read(table, signals, plan, outcomes)
     return prepare_dataset(
         imported.dataset,

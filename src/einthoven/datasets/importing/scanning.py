@@ -21,7 +21,7 @@ from .labels import ReadTask, boolean_task, classes_task, codes_task
 from .mapping import BooleanTask, ClassesTask, CodesTask, HemodynamicTask, ImportPlan
 from .partition import split_rules, splits
 from .signals import Located, locate, needed_files, reader, sampling_rate, stored_leads
-from .table import Table, Times, refuse
+from .table import Table, Times, counted, refuse
 
 # Older than any verified person: a code (PTB-XL writes 300 for "above 89"), not an age.
 _OLDEST = 125.0
@@ -102,9 +102,13 @@ def imported_dataset(plan: ImportPlan, table: Table, folder: Path, *, outcomes: 
 
 def _read_rows(plan: ImportPlan, table: Table) -> _Rows:
     ids, patients = _ids(plan.record, table), _ids(plan.patient, table)
-    counted = Counter(ids)
-    twice = (f"{record!r} (row {row + 1})" for row, record in enumerate(ids) if counted[record] > 1)
-    refuse(twice, f"cells of column {plan.record} of {table.name} occur more than once; each record needs its own id")
+    uses = Counter(ids)
+    twice = (f"{record!r} (row {row + 1})" for row, record in enumerate(ids) if uses[record] > 1)
+    refuse(
+        twice,
+        "cell",
+        f"of column {plan.record} of {table.name} occurring more than once; each record needs its own id",
+    )
     notes: list[str] = []
     if plan.patient == plan.record:
         notes.append("Every record counts as a patient of its own: the table does not say whose it is.")
@@ -113,18 +117,19 @@ def _read_rows(plan: ImportPlan, table: Table) -> _Rows:
         ages, codes = _ages(plan.age, table)
         columns["age"] = pl.Series(ages, dtype=pl.Float64)
         if codes:
-            notes.append(f"{codes} ages above {_OLDEST:g} are taken as unknown.")
+            notes.append(f"{counted(codes, 'age')} above {_OLDEST:g} taken as unknown.")
     if plan.sex is not None:
         meaning = plan.sex.codes if plan.sex.codes is not None else _SEXES
         sexes = table.coded(plan.sex.column, meaning, fold=True)
         columns["sex"] = pl.Series(sexes, dtype=pl.String)
         both = _patients_of_two(patients, sexes)
         if both:
-            notes.append(f"{both} patients have two sexes in the table.")
+            notes.append(f"{counted(both, 'patient')} with two sexes in the table.")
     taken = {*RESERVED_COLUMNS, *columns}
     refuse(
         (repr(name) for name in plan.metadata if name in taken),
-        f"columns of `metadata` have a name that the cohort itself uses. Rename them in {table.name}",
+        "column",
+        f"of `metadata` with a name that the cohort itself uses; another was expected. Rename it in {table.name}",
     )
     columns |= {name: pl.Series(table.cells(name), dtype=pl.String) for name in plan.metadata}
     return _Rows(
@@ -195,20 +200,22 @@ def _thin(
             rules[rule] = one_a_patient(rules[rule], later)
             if before > len(rules[rule]):
                 notes.append(
-                    f"Split rule {rule}: {before - len(rules[rule])} records are in no split: later ECGs of patients "
-                    f"in val and test, of whom {name} takes one each."
+                    f"Split rule {rule}: {counted(before - len(rules[rule]), 'record')} in no split: later ECGs of "
+                    f"patients in val and test, of whom {name} takes one each."
                 )
     return tuple(notes)
 
 
 def _notes(tasks: Mapping[str, ReadTask], rows: _Rows) -> tuple[str, ...]:
-    return tuple(
+    read = [f"Task {name}: {note}" for name, task in tasks.items() for note in dict.fromkeys(task.notes)]
+    left = [
         f"Task {name}: {len(task.table.positives)} of {len(rows.ids)} records are in it; left out: "
         + ", ".join(f"{count} ({reason})" for reason, count in sorted(task.left_out.items()))
         + "."
         for name, task in tasks.items()
         if task.left_out
-    )
+    ]
+    return (*read, *left)
 
 
 def _scan(

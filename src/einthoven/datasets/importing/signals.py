@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +21,7 @@ from einthoven.foundation.errors import DataError, SignalError, UsageError, unkn
 from einthoven.signals.leads import STANDARD_LEADS, arrange_leads, canonical_lead
 from einthoven.signals.units import to_millivolts
 
-from .mapping import SELF_DESCRIBING, Format, ImportPlan, Signals
+from .mapping import FASTEST, SELF_DESCRIBING, Format, ImportPlan, Signals
 from .table import Table, refuse
 
 _SUFFIXES: dict[str, Format] = {
@@ -34,6 +36,8 @@ _SUFFIXES: dict[str, Format] = {
 }
 _FIELD = re.compile(r"\{([^{}]*)\}")
 _OPEN_FILES = 32
+_LONGEST_NAME = 255  # bytes of a file's or folder's name, and of a path below, that common file systems take
+_LONGEST_PATH = 4095
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,11 @@ def filled(template: str, table: Table, ids: Mapping[str, Sequence[str]], *, wha
     parts = _FIELD.split(template)  # text, name, text, name, ..., text
     columns: dict[str, Sequence[str | None]] = {}
     for name in parts[1::2]:
-        if name not in ids and name not in table.frame.columns:
+        if name not in ids and name not in (*table.frame.columns, *table.unreadable):
             raise unknown_name("column", name, [*ids, *table.frame.columns], where=f"`{what}` of the mapping")
         columns[name] = ids.get(name) or table.cells(name)
         table_rows = (f"row {row + 1}" for row, cell in enumerate(columns[name]) if cell is None)
-        refuse(table_rows, f"rows of {table.name} have nothing in column {name}, which `{what}` of the mapping needs")
+        refuse(table_rows, "row", f"of {table.name} with nothing in column {name}, which `{what}` of the mapping needs")
     return [
         "".join(columns[part][row] or "" if index % 2 else part for index, part in enumerate(parts))
         for row in range(len(table))
@@ -99,11 +103,26 @@ def locate(plan: ImportPlan, table: Table, ids: Mapping[str, Sequence[str]], fol
     signals = plan.signals
     files = [file.replace("\\", "/") for file in filled(signals.file, table, ids, what="signals.file")]
     outside = (f"{file!r} (row {row + 1})" for row, file in enumerate(files) if _leaves(file))
-    refuse(outside, f"signal files of {table.name} are outside the folder of signals. Write paths below it, without ..")
+    refuse(
+        outside,
+        "signal file",
+        f"of {table.name} outside the folder of signals. Write paths below it, without ..",
+    )
     kind = signals.format or _format_of(files, table)
     _check_said(signals, kind)
     if kind == "wfdb":
         files = [f"{file.removesuffix('.hea').removesuffix('.dat')}.hea" for file in files]
+    named = {"record": plan.record, "patient": plan.patient}
+    parts: list[str] = _FIELD.findall(signals.file)
+    columns = ", ".join(dict.fromkeys(named.get(part, part) for part in parts)) or "none"
+    refuse(
+        (f"{file[:60]!r} (row {row + 1})" for row, file in enumerate(files) if not _can_be_a_path(file, folder)),
+        "signal file",
+        f"of {table.name} (column {columns}) that no file can be called: with a NUL, or a name of more than "
+        f"{_LONGEST_NAME} bytes or {_LONGEST_PATH} with its folders. Correct the cells",
+    )
+    # "a.npy", "./a.npy" and "b//../a.npy" are one file.
+    files = [posixpath.normpath(file) for file in files]
     keys: Sequence[str | None] = [None] * len(files)
     if signals.key is not None:
         keys = filled(signals.key, table, ids, what="signals.key")
@@ -111,7 +130,7 @@ def locate(plan: ImportPlan, table: Table, ids: Mapping[str, Sequence[str]], fol
     places = tuple(Place(file, key, row) for file, key, row in zip(files, keys, rows, strict=True))
     counted = Counter(places)
     twice = (f"{_said(place)} (row {row + 1})" for row, place in enumerate(places) if counted[place] > 1)
-    refuse(twice, f"rows of {table.name} name a signal that another row names too. Every ECG needs its own")
+    refuse(twice, "row", f"of {table.name} naming a signal that another row names too. Every ECG needs its own")
     uses = Counter(files)
     many = frozenset(file for file, count in uses.items() if count > 1 or signals.in_one_array)
     return Located(format=kind, places=places, shared=many)
@@ -132,8 +151,9 @@ def needed_files(located: Located, place: Place, folder: Path) -> tuple[str, ...
         # Said when the record is read, where bad records may be left out.
         return (place.file,)
     parent = place.file.rpartition("/")[0]
-    names = dict.fromkeys(signal.file for signal in header.signals)
-    return (place.file, *(f"{parent}/{name}" if parent else name for name in names))
+    names = [f"{parent}/{name}" if parent else name for name in dict.fromkeys(s.file for s in header.signals)]
+    # A name that no file can have is said when the record is read.
+    return (place.file, *(name for name in names if _can_be_a_path(name, folder)))
 
 
 def sampling_rate(plan: ImportPlan, table: Table, located: Located, folder: Path) -> float:
@@ -145,7 +165,8 @@ def sampling_rate(plan: ImportPlan, table: Table, located: Located, folder: Path
     rate = plan.signals.rate
     if isinstance(rate, str):
         rates = table.numbers(rate)
-        table.refuse(rate, (row for row, value in enumerate(rates) if value is None or value <= 0), "a rate above 0 Hz")
+        bad = (row for row, value in enumerate(rates) if value is None or not 0 < value <= FASTEST)
+        table.refuse(rate, bad, f"a rate above 0 Hz and up to {FASTEST} Hz")
         counted = Counter(rates)
         if len(counted) > 1:
             found = ", ".join(f"{value:g} Hz ({count} rows)" for value, count in counted.most_common() if value)
@@ -160,14 +181,17 @@ def sampling_rate(plan: ImportPlan, table: Table, located: Located, folder: Path
     for file in (folder / place.file for place in located.places):
         if file.is_file():
             try:
-                return (
-                    read_edf_header(file).rates[0]
-                    if located.format == "edf"
-                    else read_header(file.with_suffix("")).rate
-                )
+                edf = located.format == "edf"
+                found = read_edf_header(file).rates[0] if edf else read_header(file.with_suffix("")).rate
             except DataError as error:
                 # Bad records may be left out, which is decided when they are read.
                 broken = broken or error
+                continue
+            if 0 < found <= FASTEST:
+                return found
+            broken = broken or DataError(
+                f"{file} says {found:g} Hz; a rate above 0 and up to {FASTEST} Hz was expected. Export it again."
+            )
     raise broken or DataError(
         f"None of the {len(located.places)} signal files is in {folder}; first: {located.places[0].file}."
     )
@@ -328,14 +352,14 @@ def _rows(
         row_of[file] = {name: row for row, name in enumerate(names)}
         if len(row_of[file]) < len(names):
             twice = (repr(name) for name, count in Counter(names).items() if count > 1)
-            refuse(twice, f"ids of `{signals.row_ids}` of {file} stand there more than once")
+            refuse(twice, "id", f"of `{signals.row_ids}` of {file} standing there more than once")
     found = [row_of.get(file, {}).get(name or "") for file, name in zip(files, wanted, strict=True)]
     lost = (
         f"{wanted[row]!r} ({files[row]}, row {row + 1})"
         for row, at in enumerate(found)
         if at is None and files[row] in there
     )
-    refuse(lost, f"records of {table.name} are not in `{signals.row_ids}` of their file")
+    refuse(lost, "record", f"of {table.name} missing from `{signals.row_ids}` of its file")
     return [row if at is None else at for row, at in enumerate(found)]
 
 
@@ -374,6 +398,18 @@ def _derivable(known: Sequence[str | None], wanted: Sequence[str]) -> bool:
 
 def _leaves(file: str) -> bool:
     return not file or file.startswith("/") or file[1:2] == ":" or ".." in file.split("/")
+
+
+def _can_be_a_path(file: str, folder: Path) -> bool:
+    try:
+        whole = len(os.fsencode(folder / file))
+        return (
+            "\0" not in file
+            and whole <= _LONGEST_PATH
+            and all(len(os.fsencode(part)) <= _LONGEST_NAME for part in file.split("/"))
+        )
+    except ValueError:  # a lone surrogate
+        return False
 
 
 def _said(place: Place) -> str:

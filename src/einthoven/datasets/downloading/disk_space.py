@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from .web import Trouble, Web
+from .stopping import Stopped, answers
+from .web import Web
 
 # Files of one kind are of one size, nearly: this many of each are asked for.
 _ASKED = 16
@@ -30,11 +31,13 @@ class Need:
         size: bytes; None if no server told.
         asked: how many files' sizes were told.
         files: how many files there are.
+        told: path -> bytes, where a server told.
     """
 
     size: int | None
     asked: int
     files: int
+    told: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def exact(self) -> bool:
@@ -49,8 +52,15 @@ class Need:
         return f"about {in_bytes(self.size)} (from the sizes of {self.asked:,} of them)"
 
 
-def need(web: Web, paths: Sequence[str], urls_of: Callable[[str], Sequence[str]], *, workers: int) -> Need:
-    """Ask how large files are: all of those that are few of their kind, a sample of the others.
+def need(
+    web: Web,
+    paths: Sequence[str],
+    urls_of: Callable[[str], Sequence[str]],
+    *,
+    workers: int,
+    surely: Collection[str] = (),
+) -> Need:
+    """Ask how large files are: all of those that are few of their kind and those of `surely`, a sample of the others.
 
     A kind is a suffix in one folder of the top level. A file whose size is not told counts as the mean of its kind.
     """
@@ -60,21 +70,22 @@ def need(web: Web, paths: Sequence[str], urls_of: Callable[[str], Sequence[str]]
     for path in paths:
         top, _, _ = path.rpartition("/")
         kinds[top.partition("/")[0], os.path.splitext(path)[1]].append(path)  # noqa: PTH122  # no path of this system
-    asked: list[tuple[tuple[str, str], str]] = []
+    asked: dict[str, tuple[str, str]] = {}
     for kind, members in kinds.items():
         step = max(1.0, len(members) / _ASKED)
-        asked += [(kind, members[int(index * step)]) for index in range(min(len(members), _ASKED))]
+        chosen = [members[int(index * step)] for index in range(min(len(members), _ASKED))]
+        asked |= dict.fromkeys([*chosen, *(path for path in members if path in surely)], kind)
 
+    # Servers that do not tell in time are asked no more: it is the files that matter.
+    until = time.monotonic() + web.patience.grace
+
+    def ask(path: str) -> int | None:
+        return _size_of(web, urls_of(path), until)
+
+    told = {path: size for path, size in answers(ask, list(asked), workers, web.stop) if size is not None}
     sizes: dict[tuple[str, str], list[int]] = defaultdict(list)
-    with ThreadPoolExecutor(workers, thread_name_prefix="size") as pool:
-        try:
-            told = pool.map(lambda pair: _size_of(web, urls_of(pair[1])), asked)
-            for (kind, _), size in zip(asked, told, strict=True):
-                if size is not None:
-                    sizes[kind].append(size)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    for path, size in told.items():
+        sizes[asked[path]].append(size)
     if not sizes:
         return Need(None, 0, len(paths))
     over_all = [size for found in sizes.values() for size in found]
@@ -82,18 +93,22 @@ def need(web: Web, paths: Sequence[str], urls_of: Callable[[str], Sequence[str]]
     for kind, members in kinds.items():
         found = sizes[kind] or over_all
         total += sum(found) / len(found) * len(members)
-    return Need(round(total), len(over_all), len(paths))
+    return Need(round(total), len(over_all), len(paths), told)
 
 
-def _size_of(web: Web, urls: Sequence[str]) -> int | None:
+def _size_of(web: Web, urls: Sequence[str], until: float) -> int | None:
     for url in urls:
+        if time.monotonic() > until:
+            break
         try:
-            with web.ask(url, method="HEAD") as response:
-                length = response.headers.get("Content-Length", "")
-                if length.isdigit():
-                    return int(length)
-        except Trouble:
-            continue  # whether it can be had is found out, and reported, when it is downloaded
+            with web.ask(url, method="HEAD") as answer:
+                length = answer.length()
+                if length is not None:
+                    return length
+        except Stopped:
+            raise
+        except Exception:  # noqa: S112  # whether it can be had is found out, and reported, when it is downloaded
+            continue
     return None
 
 
