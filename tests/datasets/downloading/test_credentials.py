@@ -6,15 +6,18 @@ import base64
 import json
 import logging
 import os
-import subprocess
-import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
+from einthoven.cli.main import app
 from einthoven.datasets.downloading.credentials import Credentials, credentials_for, masked, shown
 from einthoven.datasets.downloading.download import download
 from einthoven.datasets.downloading.release import Release
+from einthoven.datasets.registry import DATASETS
 from einthoven.foundation.errors import UsageError
 
 from . import misbehaving_server as bad
@@ -134,58 +137,94 @@ def test_urls_are_shown_without_what_is_secret() -> None:
     assert SECRET not in str(caught.value)
 
 
-SCRIPT = """
-import sys
-from dataclasses import replace
-from einthoven.datasets.downloading.release import Release
-from einthoven.datasets.registry import DATASETS
-entry = DATASETS.get("ptbxl")
-DATASETS._things["ptbxl"] = replace(entry, release=Release(urls=(sys.argv.pop(1),), login=True))
-from einthoven.cli.main import main
-main()
-"""
+@pytest.fixture
+def einthoven(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server) -> Callable[..., Result]:
+    """Runs `einthoven datasets ...`; its ptbxl is what the server has."""
+    dataset = replace(DATASETS.get("ptbxl"), release=Release(urls=(server.url,), login=True))
+    monkeypatch.setitem(DATASETS._things, "ptbxl", dataset)
+    monkeypatch.setenv("EINTHOVEN_HOME", str(tmp_path / "home"))
+    return lambda *arguments: CliRunner().invoke(app, ["datasets", *arguments])
 
 
-def einthoven(url: str, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", SCRIPT, url, "datasets", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        env={**os.environ, "EINTHOVEN_HOME": str(home)},
-    )
-
-
-def test_the_commands(server, netrc_file, tmp_path) -> None:
+def test_the_commands(server, netrc_file, tmp_path, einthoven) -> None:
     server.list_files(**{"gone.dat": "0" * 64})
-    home = tmp_path / "home"
-    done = einthoven(server.url, "download", "ptbxl", "--only", "low/*", "--only", "gone.dat", home=home)
-    assert done.returncode == 1, done.stderr
+    folder = tmp_path / "home" / "sources" / "ptbxl"
+    done = einthoven("download", "ptbxl", "--only", "low/*", "--only", "gone.dat")
+    assert done.exit_code == 1, done.stderr
     assert "ptbxl: 4 files fetched (12.0 kB in " in done.stdout
     assert "1 failed, 5 in all; 7 of the release left aside" in done.stdout
     assert "FAILED gone.dat: " in done.stderr
     assert "404 Not Found" in done.stderr
-    assert (home / "sources" / "ptbxl" / FILE).is_file()
+    assert (folder / FILE).is_file()
     server.list_files()
-    again = einthoven(server.url, "download", "ptbxl", "--json", home=home)
-    assert again.returncode == 0, again.stderr
+    again = einthoven("download", "ptbxl", "--json")
+    assert again.exit_code == 0, again.stderr
     found = json.loads(again.stdout)
     assert (found["ok"], found["files"], found["kept"], found["fetched"], found["failures"]) == (True, 11, 4, 7, {})
     assert "1 files of the list that lay here are not in today's; first: gone.dat" in again.stderr
-    verified = einthoven(server.url, "verify", "ptbxl", "--json", home=home)
-    assert (verified.returncode, json.loads(verified.stdout)["ok"]) == (0, True)
-    (home / "sources" / "ptbxl" / FILE).unlink()
-    missing = einthoven(server.url, "verify", str(home / "sources" / "ptbxl"), home=home)
-    assert missing.returncode == 1
+    verified = einthoven("verify", "ptbxl", "--json")
+    assert (verified.exit_code, json.loads(verified.stdout)["ok"]) == (0, True)
+    (folder / FILE).unlink()
+    missing = einthoven("verify", str(folder))
+    assert missing.exit_code == 1
     assert f"missing: {FILE}" in missing.stdout
-    for process in (done, again, verified, missing):
-        assert SECRET not in process.stdout + process.stderr
-        assert "Traceback" not in process.stderr
+    for result in (done, again, verified, missing):
+        assert SECRET not in result.output
+        assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
-def test_the_commands_say_what_cannot_be_downloaded(server, tmp_path) -> None:
-    phantom = einthoven(server.url, "download", "phantom", home=tmp_path)
-    assert (phantom.returncode, phantom.stdout) == (2, "")
-    assert "phantom is made, not read" in phantom.stderr
-    assert "Did you mean 'ptbxl'" in einthoven(server.url, "verify", "ptbx", home=tmp_path).stderr
+def test_names_that_are_no_text_are_shown(server, netrc_file, tmp_path, einthoven) -> None:
+    folder = tmp_path / "home" / "sources" / "ptbxl"
+    assert einthoven("download", "ptbxl").exit_code == 0
+    (folder / os.fsdecode(b"bad\xff")).write_bytes(b"")
+    (folder / "esc\x1b[31m\nmissing: a").write_bytes(b"")
+    shown_ = einthoven("verify", "ptbxl")
+    assert shown_.exit_code == 0
+    assert "not listed: bad\\udcff\n" in shown_.stdout
+    assert "not listed: esc\\x1b[31m\\nmissing: a\n" in shown_.stdout
+    found = json.loads(einthoven("verify", "ptbxl", "--json").stdout)
+    assert found["extra"] == ["bad\udcff", "esc\x1b[31m\nmissing: a"]
+
+
+def test_an_interrupt_is_said(server, netrc_file, einthoven, monkeypatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    assert einthoven("download", "ptbxl").exit_code == 0
+    monkeypatch.setattr("einthoven.datasets.downloading.verifying.compare", interrupted)
+    monkeypatch.setattr("einthoven.datasets.downloading.download.compare", interrupted)
+    for command, words in (("verify", "Nothing was changed"), ("download", "goes on from there")):
+        result = einthoven(command, "ptbxl")
+        assert result.exit_code == 130
+        assert f"Interrupted. {'' if command == 'verify' else 'What came'}" in result.stderr
+        assert words in result.stderr
+
+
+def test_the_commands_say_what_cannot_be_downloaded(einthoven) -> None:
+    phantom = einthoven("download", "phantom")
+    assert (phantom.exit_code, phantom.stdout) == (1, "")
+    assert "phantom is made, not read" in str(phantom.exception)
+    assert "Did you mean 'ptbxl'" in str(einthoven("verify", "ptbx").exception)
+
+
+def test_a_password_that_was_not_sent_is_not_said_to_have_been(serve, server, netrc_file, tmp_path) -> None:
+    other = serve()
+    server.will(FILE, bad.redirects(other.url + FILE))
+    other.will(FILE, bad.status(401))
+    done = download(Release(urls=(server.url,), login=True), tmp_path / "to", patience=QUICK)
+    assert "401 Unauthorized without a name and password" in done.failures[FILE]
+
+
+def test_netrc_files_that_others_read_or_that_are_none_are_said(server, netrc_file, tmp_path, monkeypatch) -> None:
+    netrc_file.chmod(0o644)
+    done = download(Release(urls=(server.url,), login=True), tmp_path / "to", patience=QUICK)
+    assert done.notes == (f"{netrc_file} holds a password and others may read or write it: `chmod 600 {netrc_file}`",)
+    netrc_file.chmod(0o600)
+    assert download(Release(urls=(server.url,), login=True), tmp_path / "to", patience=QUICK).notes == ()
+    netrc_file.write_text(f"machine 127.0.0.1 password {SECRET}\n")
+    with pytest.raises(UsageError, match="has a password and no login") as caught:
+        credentials_for(server.url)
+    assert SECRET not in str(caught.value)
+    monkeypatch.setenv("NETRC", str(tmp_path))
+    with pytest.raises(UsageError, match="is a folder; a netrc file was expected"):
+        credentials_for(server.url)

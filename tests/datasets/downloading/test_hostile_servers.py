@@ -218,7 +218,7 @@ def test_a_list_that_is_too_large_is_refused(serve, tmp_path, monkeypatch) -> No
         download(Release(urls=(server.url,)), tmp_path, patience=QUICK)
     server.will(SUMS)
     server.files[SUMS] = b"0" * 20_000
-    with pytest.raises(DataError, match="line 1: .* beyond 8,192 characters"):
+    with pytest.raises(DataError, match=r"line 1: .* beyond 8,192 characters"):
         download(Release(urls=(server.url,)), tmp_path, patience=QUICK)
     monkeypatch.setattr(sums, "LARGEST_LIST", 100)
     (tmp_path / "list").write_bytes(b"0" * 101)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from einthoven.foundation.errors import DataError
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_HALF = re.compile(r"[\ud800-\udfff]")
 
 
 def checked_path(name: str, *, where: str) -> str:
@@ -14,7 +19,7 @@ def checked_path(name: str, *, where: str) -> str:
     plain = name.removeprefix("./")
     if not plain:
         problem = "it is empty"
-    elif any(ord(character) < 32 or ord(character) == 127 for character in plain):
+    elif _CONTROL.search(plain):
         problem = "it holds a control character"
     elif "\\" in plain:
         problem = "it holds a backslash"
@@ -24,7 +29,7 @@ def checked_path(name: str, *, where: str) -> str:
         problem = "it climbs out of its folder"
     elif any(part in ("", ".") for part in plain.split("/")):
         problem = "it has an empty part"
-    elif any("\ud800" <= character <= "\udfff" for character in plain):
+    elif _HALF.search(plain):
         problem = "it holds half of a character"
     else:
         return plain
