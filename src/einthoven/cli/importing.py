@@ -118,7 +118,7 @@ def import_command(
         say(note)
     for reason, count in manifest.excluded.counts.items():
         first = ", ".join(manifest.excluded.first.get(reason, ()))
-        say(f"warning: {count:,} records left out ({reason}); first: {first}")
+        say(f"warning: {count:,} of {manifest.promised_records:,} records left out ({reason}); first: {first}")
 
 
 def _import(table: Path, signals: Path, plan: ImportPlan, **options: Any) -> Cohort:
@@ -166,5 +166,6 @@ def _show_preview(found: Preview, *, json: bool) -> None:
         say(note)
     if found.missing:
         first = ", ".join(dict.fromkeys(found.missing[:_SHOWN]))
-        say(f"warning: {len(found.missing):,} records have no file below the folder of signals; first: {first}")
+        missing = f"{len(found.missing):,} of {found.records:,} records"
+        say(f"warning: {missing} without a file below the folder of signals; first: {first}")
     say("Nothing was written.")

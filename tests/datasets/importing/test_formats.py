@@ -225,7 +225,7 @@ class TestRefused:
         for row in self.ward.rows:
             row["path"] = row["ecg"]
         self.ward.rows[4]["path"] = cell
-        said = {"file": "{path}.npy"} if kind == "npy" else {"file": "{path}.hea", **SELF_DESCRIBED}
+        said: dict[str, Any] = {"file": "{path}.npy"} if kind == "npy" else {"file": "{path}.hea", **SELF_DESCRIBED}
         self.refused(kind, words=r"1 signal file of table.csv \(column path\) that no file can .*\(row 5\)", **said)
 
     def test_a_rate_that_the_files_contradict(self) -> None:

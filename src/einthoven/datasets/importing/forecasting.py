@@ -97,11 +97,12 @@ def forecasting_task(
         courses = _measurements(task, table, patients, ecg, outcomes, notes)
     positives: dict[str, frozenset[str]] = {}
     left_out: Counter[str] = Counter()
+    horizon, after = task.horizon_microseconds, task.after_microseconds
     for record, course in zip(ids, courses, strict=True):
         found = outcome(
             course,
-            horizon=task.horizon_microseconds,
-            after=task.after_microseconds,
+            horizon=horizon,
+            after=after,
             prevalent_is_positive=task.prevalent == "positive",
         )
         if isinstance(found, str):
