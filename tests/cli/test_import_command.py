@@ -164,3 +164,16 @@ def test_the_page_about_own_data(folder: Path) -> None:
         output = run(*words.split())
         if into:
             assert output.startswith("#")
+
+
+def test_a_dry_run_that_would_end_badly_fails_and_a_second_import_says_what_is_kept(folder: Path) -> None:
+    Path("mapping.yaml").write_text(run("--example", "labels"))
+    arguments = ["datasets", "import", "table.csv", "--mapping", "mapping.yaml", "--signals"]
+    for more in (["signals", "--set", "signals.rate=250"], ["."]):
+        result = CliRunner().invoke(app, [*arguments, *more, "--dry-run"])
+        assert result.exit_code == 1, result.output
+        assert "can be stored" not in result.output
+    first, again = (CliRunner().invoke(app, [*arguments, "signals"]) for _ in range(2))
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert "imported before" not in first.stderr
+    assert "It was imported before" in again.stderr

@@ -90,7 +90,10 @@ def import_command(
         if dry_run:
             from einthoven.datasets.importing.preparing import preview
 
-            _show_preview(preview(table, signals, plan, outcomes=outcomes), json=json)
+            found = preview(table, signals, plan, outcomes=outcomes)
+            _show_preview(found, json=json)
+            if found.first or len(found.missing) == found.records:
+                raise typer.Exit(1)  # importing would end there
             return
         cohort = _import(
             table,
@@ -124,8 +127,18 @@ def import_command(
 def _import(table: Path, signals: Path, plan: ImportPlan, **options: Any) -> Cohort:
     from einthoven.datasets.importing.preparing import import_table
 
+    made = False
     with counting(f"importing {plan.name}") as progress:
-        return import_table(table, signals, plan, progress=progress, **options)
+
+        def tell(done: int, total: int) -> None:
+            nonlocal made
+            made = True
+            progress(done, total)
+
+        cohort = import_table(table, signals, plan, progress=tell, **options)
+    if not made:
+        say("It was imported before, from the same table, mapping and files by the same code, and is kept.")
+    return cohort
 
 
 def _show_preview(found: Preview, *, json: bool) -> None:
@@ -146,7 +159,7 @@ def _show_preview(found: Preview, *, json: bool) -> None:
             ("leads", ", ".join(found.leads)),
             ("samples", samples),
             ("split rules", ", ".join(found.split_rules)),
-            ("first record", found.first or "can be stored"),
+            ("first record", found.first or ("can be stored" if len(found.missing) < found.records else "-")),
         ],
     )
     rows: list[tuple[object, ...]] = []
