@@ -26,10 +26,7 @@ from einthoven.datasets.wfdb_files import millivolts
 from einthoven.datasets.wfdb_header import Header, SignalLine, _any_signal, _signal
 from einthoven.foundation.errors import DataError
 
-
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EINTHOVEN_HOME", str(tmp_path / "home"))
+pytestmark = pytest.mark.usefixtures("home")
 
 
 def test_bytes_that_are_lent_are_given_and_nothing_is_read(tmp_path: Path) -> None:
@@ -114,6 +111,18 @@ def test_what_no_reader_foresaw_is_a_bad_record_like_others(
     assert cohort.manifest.excluded.first == {"bad record": ("5",)}
     files = pl.read_parquet(cohort.path / "sources.parquet")["file"]
     assert not any("00005" in file for file in files)
+
+
+def test_a_machine_without_memory_leaves_no_record_out(ptbxl, home: Path) -> None:
+    entry = DATASETS.get("ptbxl")
+
+    def read(record: Any) -> Any:
+        raise MemoryError
+
+    broken = replace(entry, scan=lambda *arguments: replace(entry.scan(*arguments), read=read))
+    with pytest.raises(MemoryError):
+        prepare_dataset(broken, ptbxl.path, rate=100, bad_records="exclude")
+    assert not list((home / "cohorts").rglob("manifest.json"))
 
 
 def test_files_of_a_record_that_is_refused_later_are_no_sources(ptbxl) -> None:

@@ -273,6 +273,7 @@ def _opened(file: Path, where: str) -> h5py.File:
         raise DataError(f"{_place(file, where)} is no HDF5 file: it does not start as one.")
     try:
         return h5py.File(file, "r")
+    # Broken HDF5 fails in as many ways as its library has layers.
     except Exception as error:
         raise DataError(f"{_place(file, where)} cannot be opened as HDF5: {_why(error)} Download it again.") from error
 

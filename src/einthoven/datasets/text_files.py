@@ -68,10 +68,17 @@ def read_table(file: Path, columns: Sequence[str], *, where: str) -> list[dict[s
         where: as in `read_text`.
 
     Raises:
-        DataError: as `read_rows` and `check_columns`.
+        DataError: as `read_rows` and `check_columns`; or a row has more cells than there are columns.
     """
     header, *rows = read_rows(file, where=where) or [[]]
     check_columns(file, header, columns)
+    for number, row in enumerate(rows, 1):
+        if any(row[len(header) :]):
+            # A comma too many moves every cell behind it into another column.
+            raise DataError(
+                f"{file}, row {number}: {len(row)} cells; {len(header)} were expected. Put quotes around a cell with a "
+                "comma, or download the file again."
+            )
     return [{**dict.fromkeys(header, ""), **dict(zip(header, row, strict=False))} for row in rows]
 
 

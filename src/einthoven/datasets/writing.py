@@ -216,7 +216,9 @@ def _decode(
             read[index], digests[index] = _read(source, record, files)
         except DataError as error:
             bad[index] = error
-        except Exception as error:
+        except MemoryError:
+            raise  # is of the machine: the record may be sound, and must not be left out for it
+        except Exception as error:  # a reader is anybody's code; whatever it does, its record must be named
             bad[index] = unreadable(error)
     return _TakingIn(digests, bad, list(read), pool.submit(take_in, list(read.values()), intake))
 

@@ -214,6 +214,7 @@ def _person(table: pl.DataFrame) -> pl.DataFrame:
     kept: dict[str, pl.Series] = {}
     if "age_at_ecg" in table.columns:
         kept["age"] = _converted(table["age_at_ecg"], lambda text: text.cast(pl.Float64, strict=False), "years")
+        kept["age"] = kept["age"].fill_nan(None)
     if "sex" in table.columns:
         kept["sex"] = _converted(
             table["sex"],
