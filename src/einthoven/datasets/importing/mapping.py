@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -13,9 +13,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from einthoven.datasets.dataset import Access, Family
-from einthoven.foundation.errors import UsageError, nearest
+from einthoven.foundation.errors import UsageError
 from einthoven.foundation.identity import content_key
 from einthoven.signals.leads import STANDARD_LEADS
+
+from .mapping_errors import all_said, as_text
 
 Format = Literal["wfdb", "edf", "mat", "npy", "h5"]
 DAYS_A_YEAR = 365.25
@@ -25,7 +27,6 @@ _DAY = 86_400_000_000  # microseconds
 _UNITS = {"days": _DAY, "years": Fraction(DAYS_A_YEAR) * _DAY}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _RULE = re.compile(r"\s*(<=|>=|<|>)\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*")
-_LONGEST_SHOWN = 100
 # Formats whose files say rate, unit and leads themselves.
 SELF_DESCRIBING: tuple[Format, ...] = ("wfdb", "edf")
 
@@ -39,19 +40,15 @@ def _lead_names(value: Any) -> Any:
 def _texts(value: Any) -> Any:
     # YAML reads 0, 1, true and no as numbers and booleans; the cells of a table are text.
     if isinstance(value, Mapping):
-        return {_text(key): item for key, item in value.items()}
+        return {as_text(key): item for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_text(item) if isinstance(item, bool | int | float) else item for item in value]
+        return [as_text(item) if isinstance(item, bool | int | float) else item for item in value]
     return value
 
 
 def in_microseconds(time: float, unit: str) -> int:
     """Days or years as the nearest whole microseconds, exactly."""
     return round(Fraction(time) * _UNITS[unit])
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 LeadNames = Annotated[tuple[str, ...], BeforeValidator(_lead_names)]
@@ -446,90 +443,8 @@ def parse_plan(values: Any, *, where: str) -> ImportPlan:
     try:
         return ImportPlan.model_validate(values)
     except ValidationError as error:
-        found = "; ".join(_all_said(error.errors(), values))
+        found = "; ".join(all_said(error.errors(), values, keys=_keys()))
         raise UsageError(f"{where} is no valid mapping: {found}.") from None
-
-
-def _all_said(errors: Iterable[Any], values: Any) -> list[str]:
-    """A line a key: where a value may be one of several things, each of them has an error of its own."""
-    of_key: dict[tuple[str, ...], list[Any]] = {}
-    for error in errors:
-        of_key.setdefault(_users_path(error, values), []).append(error)
-    lines: list[str] = []
-    for path, found in of_key.items():
-        # What is wrong within a value, or with its size, says more than that it might have been something else.
-        kinds = [error for error in found if error["type"] in _EXPECTED]
-        deeper = any(len(other) > len(path) and other[: len(path)] == path for other in of_key)
-        others = [error for error in found if error["type"] not in _EXPECTED]
-        lines += [_said(path, error) for error in others]
-        if kinds and not others and not deeper:
-            lines.append(_wrong_kind(path, kinds))
-    return list(dict.fromkeys(lines))
-
-
-def _users_path(error: Any, values: Any) -> tuple[str, ...]:
-    """The keys as they stand in the file: the parts of a union ("boolean", "dict[str,str]") are none."""
-    parts = [str(part) for part in error["loc"] if part != "[key]"]
-    if parts[:1] in (["tasks"], ["splits"]):
-        del parts[2:3]
-    path: list[str] = []
-    inside = values
-    for at, part in enumerate(parts):
-        if isinstance(inside, Mapping):
-            named = {str(key): value for key, value in inside.items()} | {_text(key): inside[key] for key in inside}
-        else:
-            named = {str(i): item for i, item in enumerate(inside)} if isinstance(inside, list | tuple) else {}
-        if part in named:
-            inside = named[part]
-        elif not (error["type"] == "missing" and at == len(parts) - 1):
-            continue
-        path.append(part)
-    return tuple(path)
-
-
-_EXPECTED = {
-    "string_type": "text",
-    "dict_type": "keys with values",
-    "model_type": "keys with values",
-    "model_attributes_type": "keys with values",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-}
-
-
-def _wrong_kind(path: tuple[str, ...], errors: Iterable[Any]) -> str:
-    errors = list(errors)
-    kinds = dict.fromkeys(_EXPECTED[error["type"]] for error in errors)
-    value = errors[0]["input"]
-    hint = ""
-    if "text" in kinds and isinstance(value, bool):
-        hint = ": YAML reads yes, no, on and off as true and false, so write them in quotes"
-    elif "text" in kinds and isinstance(value, Mapping):
-        hint = ": write text that begins with a brace in quotes"
-    elif "text" in kinds and value is not None and not isinstance(value, str | list):
-        hint = ": write it in quotes"
-    return f"{'.'.join(path) or 'it'}: {' or '.join(kinds)} was expected (found {_short(value)}){hint}"
-
-
-def _said(path: tuple[str, ...], error: Any) -> str:
-    key = ".".join(path) or "it"
-    if error["type"] == "extra_forbidden":
-        close = nearest(path[-1], _keys()) if path else []
-        return f"unknown key {key}" + (f", did you mean {' or '.join(close)}?" if close else "")
-    if error["type"] == "missing":
-        return f"{key} is missing"
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return f"{key}: {message}" + ("" if isinstance(error["input"], dict) else f" (found {_short(error['input'])})")
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def _parts() -> tuple[type[_Part], ...]:
