@@ -31,7 +31,7 @@ def ward(tmp_path: Path) -> Path:
     phantom = generate_phantom(records=120, seed=1, rate=500.0)
     (tmp_path / "ward" / "signals").mkdir(parents=True)
     lines = ["record,patient,age,sex,afib"]
-    for index, plan in enumerate(phantom.plans):
+    for index, plan in enumerate(phantom.rendering.plans):
         np.save(tmp_path / "ward" / "signals" / f"{plan.record_id}.npy", phantom.signals(index, index + 1)[0])
         age = "" if index == 0 else f"{plan.patient.age:.0f}"
         sex, afib = plan.patient.sex, int(plan.rhythm == "AFIB")

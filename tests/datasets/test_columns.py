@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from einthoven.datasets.checking import check_scan
-from einthoven.datasets.columns import LabelColumns, RecordTable, SplitColumn, columnar, label_columns
+from einthoven.datasets.columns import ConceptColumns, LabelColumns, RecordTable, SplitColumn, columnar, label_columns
 from einthoven.datasets.dataset import SPLITS, Scan, SourceRecord, TaskTable
 from einthoven.foundation.errors import DataError
 
@@ -140,3 +140,74 @@ def test_a_rule_by_patient_names_the_split_of_every_record() -> None:
     assert split.names().tolist() == ["val", "", "val"]
     with pytest.raises(KeyError):
         split["b"]
+
+
+def columnar_scan(**changes: object) -> Scan:
+    ids = pl.Series(["r0", "r1", "r2"])
+    fields = {
+        "records": RecordTable(ids, pl.Series(["p", "q", "p"])),
+        "tasks": {},
+        "splits": {"s": SplitColumn(ids, np.zeros(3))},
+        "read": lambda record: pytest.fail("no sample may be read"),
+        "rate": 100.0,
+        "samples": 10,
+    }
+    return Scan(**{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("ids", "patients", "metadata", "message"),
+    [
+        (["a", "b", "a"], ["p"] * 3, {}, "1 record ids .* occur more than once.* First: a"),
+        (["a", "", None], ["p"] * 3, {}, r"2 record_ids .* First: '' \(row 1\), None \(row 2\)"),
+        ([1, 2, 3], ["p"] * 3, {}, "1 record_ids .* are not text.* First: a column of Int64"),
+        (["a", "b", "c"], ["p", None, "p"], {}, r"1 patient_ids .* First: None \(row 1\)"),
+        (["a", "b", "c"], ["p"] * 3, {"age": [1.0, None, 151.0]}, r"1 ages .* First: 151.0 \(record c\)"),
+        (
+            ["a", "b", "c"],
+            ["p"] * 3,
+            {"age": [-1.0, float("nan"), 0.0]},
+            r"2 ages .* -1.0 \(record a\), nan \(record b\)",
+        ),
+        (["a", "b", "c"], ["p"] * 3, {"sex": ["F", "w", None]}, r"1 sexes .* First: 'w' \(record b\)"),
+        (["a", "b", "c"], ["p"] * 3, {"samples": [1, 2, 3]}, "1 metadata columns .* First: samples"),
+    ],
+)
+def test_faults_of_records_given_as_columns_are_named(
+    ids: list[str], patients: list[str], metadata: dict[str, list[object]], message: str
+) -> None:
+    names = pl.Series(ids)
+    table = RecordTable(names, pl.Series(patients), metadata=pl.DataFrame(metadata))
+    with pytest.raises(DataError, match=message):
+        columns_of(columnar_scan(records=table, splits={"s": SplitColumn(names, np.zeros(3))}))
+
+
+def test_concepts_are_computed_by_parts_and_read_like_a_dictionary() -> None:
+    asked: list[tuple[int, int]] = []
+
+    def values(start: int, stop: int) -> dict[str, list[float]]:
+        asked.append((start, stop))
+        return {"x": [float(row) for row in range(start, stop)], "y": [0.5] * (stop - start)}
+
+    concepts = ConceptColumns(("x", "y"), 10_000, values)
+    assert list(concepts) == ["x", "y"]
+    assert len(concepts) == 2
+    assert "z" not in concepts
+    np.testing.assert_array_equal(concepts["x"], np.arange(10_000.0))
+    assert max(stop - start for start, stop in asked) < 10_000
+    found = concepts.between(3, 5)
+    assert found["x"].dtype == np.float64
+    assert found["x"].tolist() == [3.0, 4.0]
+
+
+@pytest.mark.parametrize("given_values", [{"x": [1.0]}, {"x": [1.0, 2.0, 3.0]}, {"y": [1.0, 2.0]}, {}])
+def test_concepts_that_do_not_come_as_announced_are_refused(given_values: dict[str, list[float]]) -> None:
+    concepts = ConceptColumns(("x",), 2, lambda start, stop: given_values)
+    with pytest.raises(DataError, match="records 0 to 2 were expected as 2 values each of x"):
+        concepts.between(0, 2)
+
+
+def test_concepts_of_too_few_records_are_refused() -> None:
+    short = ConceptColumns(("x",), 2, lambda start, stop: {"x": [0.0] * (stop - start)})
+    with pytest.raises(DataError, match=r"1 concepts of concept table c of dataset x .* First: x \(2\)"):
+        columns_of(columnar_scan(concepts={"c": short}))

@@ -31,11 +31,11 @@ def phantom():
 
 
 def clean(phantom, index: int) -> np.ndarray:
-    return clean_leads(phantom.plans[index], seed=phantom.seed, rate=RATE, seconds=10.0)
+    return clean_leads(phantom.rendering.plans[index], seed=phantom.rendering.seed, rate=RATE, seconds=10.0)
 
 
 def some(phantom, condition, count: int = 12) -> list[int]:
-    found = [plan.index for plan in phantom.plans if condition(plan)][:count]
+    found = [plan.index for plan in phantom.rendering.plans if condition(plan)][:count]
     assert len(found) >= 3
     return found
 
@@ -60,7 +60,7 @@ def test_rr_is_what_a_peak_picker_finds(phantom) -> None:
 
 
 def _peaks(phantom, index: int) -> np.ndarray:
-    return beats_of(phantom.plans[index], seed=phantom.seed, seconds=10.0).within(10.0).times
+    return beats_of(phantom.rendering.plans[index], seed=phantom.rendering.seed, seconds=10.0).within(10.0).times
 
 
 def test_st_and_r_amplitudes_are_on_the_signal(phantom) -> None:
@@ -70,7 +70,7 @@ def test_st_and_r_amplitudes_are_on_the_signal(phantom) -> None:
     )
     for index in chosen:
         signal = clean(phantom, index)
-        beat, _ = shapes_of(phantom.plans[index])
+        beat, _ = shapes_of(phantom.rendering.plans[index])
         begin, end = extent(beat, Part.QRS)  # type: ignore[misc]  # every beat has a QRS
         peak = _peaks(phantom, index)[3]
         at = round((peak + end + 0.060) * RATE)
@@ -82,7 +82,7 @@ def test_st_and_r_amplitudes_are_on_the_signal(phantom) -> None:
 
 def test_the_axis_is_that_of_the_net_qrs_area(phantom) -> None:
     for index in some(phantom, lambda p: p.form == {"NORM"} and p.rhythm == "SR" and p.heart_rate < 80, 20):
-        beat, _ = shapes_of(phantom.plans[index])
+        beat, _ = shapes_of(phantom.rendering.plans[index])
         begin, end = extent(beat, Part.QRS)  # type: ignore[misc]  # every beat has a QRS
         peak = _peaks(phantom, index)[3]
         area = clean(phantom, index)[:, round((peak + begin) * RATE) : round((peak + end) * RATE)].sum(axis=1)
@@ -91,7 +91,7 @@ def test_the_axis_is_that_of_the_net_qrs_area(phantom) -> None:
 
 
 def test_intervals_follow_their_conditions(phantom) -> None:
-    for plan in phantom.plans:
+    for plan in phantom.rendering.plans:
         pr, qrs = phantom.truth["pr"][plan.index], phantom.truth["qrs"][plan.index]
         assert ("1AVB" in plan.form) == (pr > 200)
         assert (pr < 120) == ("WPW" in plan.form)
@@ -102,15 +102,15 @@ def test_intervals_follow_their_conditions(phantom) -> None:
 
 def test_rhythm_labels_are_decided_by_the_planted_rate(phantom) -> None:
     rate = phantom.truth["heart_rate"]
-    for plan in phantom.plans:
+    for plan in phantom.rendering.plans:
         if plan.rhythm != "AFIB":
             expected = "SBRAD" if rate[plan.index] < 60 else "STACH" if rate[plan.index] > 100 else "SR"
             assert plan.rhythm == expected
     labels, targets = phantom.tasks["rhythm"]
     assert labels == RHYTHM
     assert (targets.sum(axis=1) == 1).all()
-    fibrillates = np.array([plan.rhythm == "AFIB" for plan in phantom.plans])
-    steady = np.array([not plan.premature for plan in phantom.plans])
+    fibrillates = np.array([plan.rhythm == "AFIB" for plan in phantom.rendering.plans])
+    steady = np.array([not plan.premature for plan in phantom.rendering.plans])
     variation = phantom.truth["rr_sd"] / phantom.truth["rr_mean"]
     assert np.median(variation[fibrillates]) > 4 * np.median(variation[~fibrillates & steady])
 
@@ -156,27 +156,31 @@ def test_stored_signals_obey_einthovens_law_and_are_the_size_of_ecgs(phantom) ->
 def test_a_record_depends_on_the_seed_and_on_nothing_else(phantom) -> None:
     fewer = generate_phantom(records=50, seed=0)
     np.testing.assert_array_equal(fewer.signals(40, 50), phantom.signals(30, 60)[10:20])
-    assert tuple(fewer.plans) == phantom.plans[:50]
+    assert tuple(fewer.rendering.plans) == phantom.rendering.plans[:50]
+    for concept, values in phantom.rendering.truth(30, 60).items():
+        np.testing.assert_array_equal(values[10:20], fewer.truth[concept][40:])
     other = generate_phantom(records=50, seed=1)
     assert not np.array_equal(other.signals(0, 1), fewer.signals(0, 1))
-    fast = clean_leads(phantom.plans[7], seed=0, rate=500.0, seconds=10.0)
-    np.testing.assert_allclose(fast[:, ::5], clean_leads(phantom.plans[7], seed=0, rate=100.0, seconds=10.0), atol=1e-9)
+    fast = clean_leads(phantom.rendering.plans[7], seed=0, rate=500.0, seconds=10.0)
+    np.testing.assert_allclose(
+        fast[:, ::5], clean_leads(phantom.rendering.plans[7], seed=0, rate=100.0, seconds=10.0), atol=1e-9
+    )
 
 
 def test_patients_keep_to_one_split_and_have_one_to_four_records(phantom) -> None:
     counts: dict[str, int] = {}
     splits: dict[str, set[str]] = {}
-    for plan in phantom.plans:
+    for plan in phantom.rendering.plans:
         counts[plan.patient.patient_id] = counts.get(plan.patient.patient_id, 0) + 1
         splits.setdefault(plan.patient.patient_id, set()).add(plan.patient.split)
     assert set(counts.values()) == {1, 2, 3, 4}
     assert all(len(found) == 1 for found in splits.values())
-    share = np.mean([plan.patient.split == "train" for plan in phantom.plans])
+    share = np.mean([plan.patient.split == "train" for plan in phantom.rendering.plans])
     assert 0.65 < share < 0.75
 
 
 def test_every_label_is_in_every_split_and_one_is_rare_on_purpose(phantom) -> None:
-    split = np.array([plan.patient.split for plan in phantom.plans])
+    split = np.array([plan.patient.split for plan in phantom.rendering.plans])
     for labels, targets in phantom.tasks.values():
         for index, label in enumerate(labels):
             positives = [int(targets[split == name, index].sum()) for name in ("train", "val", "test")]
@@ -185,8 +189,8 @@ def test_every_label_is_in_every_split_and_one_is_rare_on_purpose(phantom) -> No
 
 
 def test_age_and_sex_tell_something(phantom) -> None:
-    age = np.array([plan.patient.age for plan in phantom.plans])
-    fibrillates = np.array([plan.rhythm == "AFIB" for plan in phantom.plans])
+    age = np.array([plan.patient.age for plan in phantom.rendering.plans])
+    fibrillates = np.array([plan.rhythm == "AFIB" for plan in phantom.rendering.plans])
     assert age[fibrillates].mean() > age[~fibrillates].mean() + 5
 
 

@@ -19,7 +19,7 @@ def test_columns_are_in_record_order(phantom: Phantom) -> None:
     assert phantom.age.dtype == np.float64
     assert set(phantom.sex) == {"F", "M"}
     assert set(phantom.split) == {"train", "val", "test"}
-    for row, plan in enumerate(phantom.plans):
+    for row, plan in enumerate(phantom.rendering.plans):
         patient = plan.patient
         assert (phantom.record_ids[row], phantom.patient_ids[row]) == (plan.record_id, patient.patient_id)
         assert (phantom.age[row], phantom.sex[row], phantom.split[row]) == (patient.age, patient.sex, patient.split)

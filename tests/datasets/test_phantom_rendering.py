@@ -25,13 +25,13 @@ def phantom() -> Phantom:
 
 
 def chosen(phantom: Phantom, rhythm: str, form: set[str], count: int) -> list[RecordPlan]:
-    found = [plan for plan in phantom.plans if plan.rhythm == rhythm and plan.form == form][:count]
+    found = [plan for plan in phantom.rendering.plans if plan.rhythm == rhythm and plan.form == form][:count]
     assert len(found) == count
     return found
 
 
 def clean(phantom: Phantom, plan: RecordPlan) -> np.ndarray:
-    return clean_leads(plan, seed=phantom.seed, rate=RATE, seconds=phantom.seconds)
+    return clean_leads(plan, seed=phantom.rendering.seed, rate=RATE, seconds=phantom.rendering.seconds)
 
 
 def r_peaks(signal: np.ndarray) -> np.ndarray:
@@ -86,11 +86,11 @@ def test_a_premature_beat_is_early_broad_and_followed_by_a_full_pause(phantom: P
 
 
 def test_mains_stand_at_50_hz_where_the_rate_can_carry_them(phantom: Phantom) -> None:
-    loud = max(phantom.plans, key=lambda plan: plan.mains)
+    loud = max(phantom.rendering.plans, key=lambda plan: plan.mains)
 
     def line(rate: float) -> float:
-        noise = noisy_leads(loud, seed=phantom.seed, rate=rate, seconds=10.0) - clean_leads(
-            loud, seed=phantom.seed, rate=rate, seconds=10.0
+        noise = noisy_leads(loud, seed=phantom.rendering.seed, rate=rate, seconds=10.0) - clean_leads(
+            loud, seed=phantom.rendering.seed, rate=rate, seconds=10.0
         )
         frequency, power = welch(noise[6:], fs=rate, nperseg=round(2 * rate))
         at = np.abs(frequency - min(50.0, rate / 2)).argmin()
@@ -104,12 +104,12 @@ def test_mains_stand_at_50_hz_where_the_rate_can_carry_them(phantom: Phantom) ->
 def test_noise_differs_between_records_of_one_patient(phantom: Phantom) -> None:
     several = next(
         [a, b]
-        for a, b in zip(phantom.plans, phantom.plans[1:], strict=False)
+        for a, b in zip(phantom.rendering.plans, phantom.rendering.plans[1:], strict=False)
         if a.patient.patient_id == b.patient.patient_id
     )
     noise = [
-        noisy_leads(plan, seed=phantom.seed, rate=500.0, seconds=10.0)
-        - clean_leads(plan, seed=phantom.seed, rate=500.0, seconds=10.0)
+        noisy_leads(plan, seed=phantom.rendering.seed, rate=500.0, seconds=10.0)
+        - clean_leads(plan, seed=phantom.rendering.seed, rate=500.0, seconds=10.0)
         for plan in several
     ]
     # Two slow wanders are alike by chance over ten seconds; steps from sample to sample are not.
@@ -134,7 +134,7 @@ def test_compiling_leaves_no_files(tmp_path) -> None:
         "from einthoven.datasets.phantom.generator import generate_phantom\n"
         "from einthoven.datasets.phantom.rendering import clean_leads\n"
         "phantom = generate_phantom(records=1, seed=3)\n"
-        "clean_leads(phantom.plans[0], seed=3, rate=100.0, seconds=10.0)\n"
+        "clean_leads(phantom.rendering.plans[0], seed=3, rate=100.0, seconds=10.0)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)})
     assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 import numpy as np
@@ -13,7 +13,16 @@ import polars as pl
 
 from einthoven.foundation.errors import DataError, UsageError
 
-from .columns import NO_SPLIT, LabelColumns, SplitColumn, columnar, record_table, split_column
+from .columns import (
+    NO_SPLIT,
+    ConceptColumns,
+    LabelColumns,
+    RecordTable,
+    SplitColumn,
+    columnar,
+    record_table,
+    split_column,
+)
 from .dataset import SPLITS, Scan, SourceRecord, TaskTable
 from .splits import check_patients
 
@@ -70,33 +79,57 @@ def _is_number(value: object) -> TypeGuard[float]:
 
 def _check_records(scan: Scan, where: str) -> None:
     for field in ("record_id", "patient_id"):
-        values = [getattr(record, field) for record in scan.records]
         _refuse(
-            [f"{value!r} (row {row})" for row, value in enumerate(values) if not (isinstance(value, str) and value)],
+            _no_names(scan.records, field),
             f"{field}s of {where} are not text of at least one letter. Make them text in `scan`",
         )
-    ids = pl.Series([record.record_id for record in scan.records], dtype=pl.String)
+    ids, names = _ids_and_columns(scan.records)
     _refuse(
         ids.filter(ids.is_duplicated()).unique(maintain_order=True),
         f"record ids of {where} occur more than once, so labels and signals cannot be matched. "
         "Remove the repeated rows from the metadata",
     )
     _refuse(
-        dict.fromkeys(key for record in scan.records for key in record.metadata if key in RESERVED_COLUMNS),
+        [name for name in names if name in RESERVED_COLUMNS],
         f"metadata columns of {where} have a name that the cohort itself uses. Rename them in `scan`",
     )
     _refuse(_bad_ages(scan.records), f"ages of {where} are neither years from 0 to 150 nor None. Map codes in `scan`")
     _refuse(
-        [
-            f"{record.metadata['sex']!r} (record {record.record_id})"
-            for record in scan.records
-            if record.metadata.get("sex") not in _SEXES
-        ],
+        _bad_sexes(scan.records),
         f"sexes of {where} are none of 'F', 'M' and None. Map codes in `scan`",
     )
 
 
-def _bad_ages(records: Iterable[SourceRecord]) -> Iterator[str]:
+def _no_names(records: Sequence[SourceRecord], field: str) -> list[str]:
+    if isinstance(records, RecordTable):
+        column = records.frame[field]
+        if column.dtype != pl.String:
+            return [f"a column of {column.dtype}"]
+        rows = (column.is_null() | (column == "")).fill_null(value=True).arg_true().to_list()
+        return [f"{column[row]!r} (row {row})" for row in rows]
+    values = [getattr(record, field) for record in records]
+    return [f"{value!r} (row {row})" for row, value in enumerate(values) if not (isinstance(value, str) and value)]
+
+
+def _ids_and_columns(records: Sequence[SourceRecord]) -> tuple[pl.Series, list[str]]:
+    if isinstance(records, RecordTable):
+        return records.record_id, records.metadata.columns
+    names = dict.fromkeys(name for record in records for name in record.metadata)
+    return pl.Series([record.record_id for record in records], dtype=pl.String), list(names)
+
+
+def _bad_sexes(records: Sequence[SourceRecord]) -> Iterator[str]:
+    if isinstance(records, RecordTable):
+        records = records.take((~records.metadata["sex"].is_in(_SEXES, nulls_equal=True)).arg_true().to_numpy())
+    for record in records:
+        if record.metadata.get("sex") not in _SEXES:
+            yield f"{record.metadata['sex']!r} (record {record.record_id})"
+
+
+def _bad_ages(records: Sequence[SourceRecord]) -> Iterator[str]:
+    if isinstance(records, RecordTable):
+        ages = records.metadata["age"]
+        records = records.take((~ages.is_between(0, 150) | ages.is_nan()).fill_null(value=False).arg_true().to_numpy())
     for record in records:
         age = record.metadata.get("age")
         if age is not None and not (type(age) in (int, float) and 0 <= age <= 150):
@@ -207,8 +240,12 @@ def _check_concepts(scan: Scan, where: str) -> None:
         which = f"concept table {table} of {where}"
         if "record_id" in concepts:
             raise DataError(f"The {which} has a concept 'record_id', which is a column of its own. Rename it.")
+        if isinstance(concepts, ConceptColumns):
+            lengths = dict.fromkeys(concepts.names, concepts.records)
+        else:
+            lengths = {name: len(values) for name, values in concepts.items()}
         _refuse(
-            [f"{name} ({len(values)})" for name, values in concepts.items() if len(values) != len(scan.records)],
+            [f"{name} ({length})" for name, length in lengths.items() if length != len(scan.records)],
             f"concepts of {which} do not have one value for each of the {len(scan.records)} records. "
             "Give NaN where a concept is not defined",
         )

@@ -17,6 +17,7 @@ from einthoven.signals.limb_law import BROKEN_ABOVE, LIMB_LEADS, broken_limb_law
 from einthoven.signals.quality import quality_flags
 from einthoven.signals.units import HIGHEST_MILLIVOLTS, LOWEST_MILLIVOLTS, check_plausible_millivolts
 
+from .block import Block
 from .dataset import Record
 
 _LARGEST = np.iinfo(np.int16).max
@@ -69,7 +70,10 @@ def take_in(records: Sequence[Record], intake: Intake) -> list[Taken | DataError
         if taken[index] is None:
             alike.setdefault((record.leads, record.signal.shape), []).append(index)
     for (leads, _), rows in alike.items():
-        signals = np.stack([records[row].signal for row in rows])
+        if isinstance(records, Block):
+            signals = records.together(rows)
+        else:
+            signals = np.stack([records[row].signal for row in rows])
         for row, outcome in zip(rows, _take_in_alike(signals, leads, intake), strict=True):
             taken[row] = outcome
     return [outcome for outcome in taken if outcome is not None]

@@ -10,19 +10,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from einthoven.foundation.code_identity import code_identity
 from einthoven.foundation.errors import DataError, UsageError, unknown_name
 from einthoven.foundation.identity import content_key_of_items, sha256_file
 
 from .checking import check_scan
-from .columns import record_table
+from .columns import RecordTable, record_table
 from .dataset import Dataset, Scan, SourceRecord
 from .intake import take_in
 
 _REMEMBERED_FOLDERS = 256
 # What decides the content of a cohort lies in these packages, but for what only says where files are and what they are.
 _DECIDING = ("einthoven.datasets", "einthoven.signals", "einthoven.foundation.seeds")
+# A name without any of these stays below the folder.
+_MAY_LEAVE = r"^[/\\]|^.:|\.\."
 _DESCRIBING = ("einthoven.datasets.downloading.release",)
 
 
@@ -101,14 +104,8 @@ class Source:
 
     def request(self) -> dict[str, Any]:
         """What decides the content of a cohort made from here, as far as it is known without reading signals."""
-        is_present = np.zeros(len(self.scan.records), dtype=bool)
-        is_present[self.present] = True
-        sizes = (
-            [file, self.files.size(file)]
-            for record, there in zip(self.scan.records, is_present, strict=True)
-            if there
-            for file in record.files
-        )
+        files = record_table(self.scan).frame["files"].gather(self.present).explode().drop_nulls()
+        sizes = ([file, self.files.size(file)] for file in files.unique(maintain_order=True))
         return {
             "dataset": self.dataset.name,
             "version": self.dataset.card.version,
@@ -150,13 +147,8 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
             raise unknown_name("option", option, dataset.options, where=where)
     scan = check_scan(dataset.scan(folder, rate, {**dataset.options, **options}), where=where)
     listing = Listing(folder)
-    whole = np.ones(len(scan.records), dtype=bool)
-    for index, record in enumerate(scan.records):
-        for file in record.files:
-            # By name only: a link inside the source folder is its owner's business.
-            if _leaves_the_folder(file):
-                raise DataError(f"Record {record.record_id} names the file {file!r}, which is outside {folder}.")
-        whole[index] = folder is None or all(listing.has(file) for file in record.files)
+    _refuse_outside(record_table(scan), folder)
+    whole = _have_files(record_table(scan), listing) if folder else np.ones(len(scan.records), dtype=bool)
     left_out = record_table(scan).left_out
     return Source(
         dataset=dataset,
@@ -168,6 +160,23 @@ def open_source(dataset: Dataset, folder: Path | None, *, rate: float, options: 
         files=listing,
         absent=max(0, (scan.whole or 0) - len(scan.records)),
     )
+
+
+def _refuse_outside(records: RecordTable, folder: Path | None) -> None:
+    files = records.frame.select("record_id", "files").explode("files").drop_nulls()
+    for record_id, file in files.filter(pl.col("files").str.contains(_MAY_LEAVE)).iter_rows():
+        # By name only: a link inside the source folder is its owner's business.
+        if _leaves_the_folder(file):
+            raise DataError(f"Record {record_id} names the file {file!r}, which is outside {folder}.")
+
+
+def _have_files(records: RecordTable, listing: Listing) -> np.ndarray:
+    """Whether each record has all its files, bool (records,); one of many records is looked for once."""
+    files = records.frame.select("files").with_row_index("row").explode("files").drop_nulls()
+    absent = [file for file in files["files"].unique(maintain_order=True) if not listing.has(file)]
+    there = np.ones(len(records), dtype=bool)
+    there[files.filter(pl.col("files").is_in(absent))["row"].to_numpy()] = False
+    return there
 
 
 def _leaves_the_folder(file: str) -> bool:

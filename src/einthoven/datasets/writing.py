@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import traceback
 from array import array
 from collections import deque
@@ -21,8 +22,9 @@ from einthoven.foundation.publishing import write_json
 from einthoven.signals.leads import STANDARD_LEADS
 from einthoven.version import VERSION
 
+from .block import Block
 from .cohort import MANIFEST, RECORDS, SIGNALS, digests_of, fingerprint_of
-from .columns import label_columns, record_table, split_column
+from .columns import ConceptColumns, concept_columns, label_columns, record_table, split_column
 from .coverage import task_coverage
 from .dataset import Record, Scan, SourceRecord
 from .file_content import lending
@@ -39,6 +41,7 @@ _VALUES_A_BLOCK = 4_000_000
 _UNKNOWN_SAMPLES = 20_000
 _READING_THREADS = 8
 _BLOCKS_AHEAD = 3
+_ROWS_A_PART = 8192
 
 
 def write_cohort(
@@ -97,8 +100,8 @@ def write_cohort(
     stored = pl.DataFrame({"samples": np.array(lengths), **flags}, schema_overrides=dict.fromkeys(FLAGS, pl.String))
     left_out = excluded.table()
     _write_tables(work, scan, rows, stored)
-    left_out.write_parquet(work / "excluded.parquet")
-    sources.table().write_parquet(work / "sources.parquet")
+    _write(left_out, work / "excluded.parquet")
+    _write(sources.table(), work / "sources.parquet")
     manifest = _manifest(source, rows, stored, left_out, name, request)
     found_digests = digests_of(work, manifest)
     manifest = manifest.model_copy(
@@ -150,6 +153,7 @@ def _taken(source: Source, intake: Intake, files: SourceFiles) -> Iterator[_Outc
     decoding.
     """
     size = _block_size(intake)
+    free: list[Block] = []
     fetching: deque[tuple[np.ndarray, list[SourceRecord]]] = deque()
     taking: deque[_TakingIn] = deque()
     with ThreadPoolExecutor(1) as pool:
@@ -160,14 +164,25 @@ def _taken(source: Source, intake: Intake, files: SourceFiles) -> Iterator[_Outc
                 files.fetch(record.files)
             fetching.append((block, records))
             if len(fetching) > _BLOCKS_AHEAD:
-                taking.append(_decode(source, intake, *fetching.popleft(), files, pool))
+                taking.append(_decode(source, intake, *fetching.popleft(), files, pool, _empty(free, size)))
             if len(taking) > 1:
-                yield from taking.popleft().outcomes()
+                yield from _done(taking.popleft(), free)
         while fetching:
-            taking.append(_decode(source, intake, *fetching.popleft(), files, pool))
-            yield from taking.popleft().outcomes()
+            taking.append(_decode(source, intake, *fetching.popleft(), files, pool, _empty(free, size)))
+            yield from _done(taking.popleft(), free)
         while taking:
-            yield from taking.popleft().outcomes()
+            yield from _done(taking.popleft(), free)
+
+
+def _empty(free: list[Block], size: int) -> Block:
+    return free.pop() if free else Block(size)
+
+
+def _done(taking: _TakingIn, free: list[Block]) -> list[_Outcome]:
+    outcomes = taking.outcomes()
+    taking.block.clear()
+    free.append(taking.block)
+    return outcomes
 
 
 _Outcome = tuple[int, Taken | DataError, Digests]
@@ -181,11 +196,13 @@ class _TakingIn:
         files: position -> the files of each of its records.
         bad: those that could not be decoded.
         read: positions of the others, in the order of `taken`.
+        block: their records.
     """
 
     files: dict[int, Digests]
     bad: dict[int, DataError]
     read: list[int]
+    block: Block
     taken: Future[list[Taken | DataError]]
 
     def outcomes(self) -> list[_Outcome]:
@@ -206,21 +223,25 @@ def _decode(
     records: Sequence[SourceRecord],
     files: SourceFiles,
     pool: ThreadPoolExecutor,
+    into: Block,
 ) -> _TakingIn:
     digests: dict[int, Digests] = {}
     bad: dict[int, DataError] = {}
-    read: dict[int, Record] = {}
+    read: list[int] = []
     for index, record in zip(block.tolist(), records, strict=True):
         digests[index] = {}
         try:
-            read[index], digests[index] = _read(source, record, files)
+            decoded, digests[index] = _read(source, record, files)
         except DataError as error:
             bad[index] = error
         except MemoryError:
             raise  # is of the machine: the record may be sound, and must not be left out for it
         except Exception as error:  # a reader is anybody's code; whatever it does, its record must be named
             bad[index] = unreadable(error)
-    return _TakingIn(digests, bad, list(read), pool.submit(take_in, list(read.values()), intake))
+        else:
+            into.add(decoded)
+            read.append(index)
+    return _TakingIn(digests, bad, read, into, pool.submit(take_in, into, intake))
 
 
 def _read(source: Source, record: SourceRecord, files: SourceFiles) -> tuple[Record, Digests]:
@@ -257,9 +278,10 @@ def unreadable(error: Exception) -> DataError:
 def _write_tables(work: Path, scan: Scan, kept: np.ndarray, stored: pl.DataFrame) -> None:
     records = record_table(scan)
     ids = records.record_id
-    pl.concat(
-        [records.frame[kept].select("record_id", "patient_id"), records.metadata[kept], stored], how="horizontal"
-    ).write_parquet(work / RECORDS)
+    whole = len(kept) == len(records)  # then a copy would only take memory
+    parts = [records.frame.select("record_id", "patient_id"), records.metadata]
+    parts = parts if whole else [part[kept] for part in parts]
+    _write(pl.concat([*parts, stored], how="horizontal"), work / RECORDS)
     for folder in ("labels", "splits", "concepts"):
         (work / folder).mkdir()
     is_kept = np.zeros(len(records), dtype=bool)
@@ -269,20 +291,32 @@ def _write_tables(work: Path, scan: Scan, kept: np.ndarray, stored: pl.DataFrame
         there = is_kept[columns.rows]
         targets = columns.targets[there]
         labels = {label: targets[:, column] for column, label in enumerate(columns.labels)}
-        pl.DataFrame({"record_id": ids[columns.rows[there]], **labels}).write_parquet(
-            work / "labels" / f"{task}.parquet"
-        )
+        _write(pl.DataFrame({"record_id": ids[columns.rows[there]], **labels}), work / "labels" / f"{task}.parquet")
     for rule, split in scan.splits.items():
         names = split_column(split).names()[kept]
         named = names != ""
-        pl.DataFrame(
-            {"record_id": ids[kept[named]], "split": names[named]},
-            schema={"record_id": pl.String, "split": pl.String},
-        ).write_parquet(work / "splits" / f"{rule}.parquet")
+        columns = {"record_id": ids[kept[named]], "split": names[named]}
+        _write(pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)), work / "splits" / f"{rule}.parquet")
     for table, concepts in scan.concepts.items():
-        whole = len(kept) == len(records)  # then a copy would only take memory
-        values = {name: np.asarray(column) if whole else np.asarray(column)[kept] for name, column in concepts.items()}
-        pl.DataFrame({"record_id": ids[kept], **values}).write_parquet(work / "concepts" / f"{table}.parquet")
+        _write_concepts(work / "concepts" / f"{table}.parquet", ids, concept_columns(concepts), is_kept)
+
+
+def _write(table: pl.DataFrame, file: Path) -> None:
+    # What a writer holds grows with its row groups.
+    table.write_parquet(file, row_group_size=_ROWS_A_PART)
+
+
+def _write_concepts(file: Path, ids: pl.Series, concepts: ConceptColumns, kept: np.ndarray) -> None:
+    """Write a table of measurements part by part: it may be wide, and is not held whole."""
+    with tempfile.TemporaryDirectory(dir=file.parent) as folder:
+        parts = []
+        for start in range(0, len(ids), _ROWS_A_PART):
+            stop = min(start + _ROWS_A_PART, len(ids))
+            values = concepts.between(start, stop)
+            part = pl.DataFrame({"record_id": ids[start:stop], **values}).filter(pl.Series(kept[start:stop]))
+            parts.append(Path(folder) / f"{start}.parquet")
+            part.write_parquet(parts[-1])
+        pl.scan_parquet(parts).sink_parquet(file, row_group_size=_ROWS_A_PART)
 
 
 def _manifest(

@@ -63,8 +63,9 @@ def sha256_npy(path: Path) -> str:
         if fortran_order or dtype.hasobject or dtype.newbyteorder("<") != dtype:
             raise ValueError(f"{path} is not a plain little-endian array in C order")
         digest = hashlib.sha256(f"{dtype.newbyteorder('<').str}{shape}".encode())
-        while block := stream.read(_BLOCK):
-            digest.update(block)
+        block = memoryview(bytearray(_BLOCK))  # one for all: memory that is new has to be mapped each time
+        while count := stream.readinto(block):
+            digest.update(block[:count])
     return digest.hexdigest()
 
 

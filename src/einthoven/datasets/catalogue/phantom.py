@@ -17,14 +17,16 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
     import numpy as np
     import polars as pl
 
-    from einthoven.datasets.columns import LabelColumns, RecordTable, SplitColumn
+    from einthoven.datasets.columns import ConceptColumns, LabelColumns, RecordTable, SplitColumn
     from einthoven.datasets.phantom.generator import generate_phantom
+    from einthoven.datasets.phantom.truth import UNITS
 
     if source is not None:
         raise UsageError("The phantom is made, not read: leave --source out.")
     phantom = generate_phantom(records=options["records"], seed=options["seed"], rate=rate)
     ids = pl.Series(phantom.record_ids)
     every = np.arange(len(ids))
+    rendering = phantom.rendering  # alone, so that what is columns by now is not held a second time
     held: dict[int, object] = {}
 
     def read(record: SourceRecord) -> Record:
@@ -32,14 +34,14 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
         block = index // _BLOCK
         if block not in held:
             held.clear()
-            held[block] = phantom.signals(block * _BLOCK, min((block + 1) * _BLOCK, len(ids)))
+            held[block] = rendering.signals(block * _BLOCK, min((block + 1) * _BLOCK, len(every)))
         signals = held[block]
         return Record(
             record_id=record.record_id,
             patient_id=record.patient_id,
             signal=signals[index - block * _BLOCK],  # type: ignore[index]  # an array; its type would import numpy
-            leads=phantom.leads,
-            rate=phantom.rate,
+            leads=rendering.leads,
+            rate=rendering.rate,
         )
 
     return Scan(
@@ -53,9 +55,9 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
         splits={"patients": SplitColumn.named(ids, phantom.split)},
         read=read,
         rate=rate,
-        samples=phantom.samples,
+        samples=rendering.samples,
         rules={"phantom": "2"},
-        concepts={"truth": phantom.truth},
+        concepts={"truth": ConceptColumns(tuple(UNITS), len(ids), rendering.truth)},
         notes=("Synthetic ECGs: scores on them show that the machinery works, not how good a model is.",),
     )
 
