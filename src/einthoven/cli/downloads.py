@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +17,7 @@ from . import output
 from .output import counting, fail
 
 if TYPE_CHECKING:
-    from einthoven.datasets.downloading.download import Tally
+    from einthoven.datasets.downloading.tally import Tally
     from einthoven.datasets.downloading.verifying import Verification
 
 # Of a long list of names, how many are shown; with --json all are.
@@ -108,6 +109,8 @@ def verify(
 ) -> None:
     """Read every downloaded file again and compare its sha256 with the list that lies in its folder, offline.
 
+    Files that came by other means are checked alike; place SHA256SUMS.txt, which is published beside them, there too.
+
     Exit code 1 if a file is missing, corrupt or cannot be checked; files that are not listed are named and do no harm.
     """
     from einthoven.datasets.downloading.verifying import verify as read_again
@@ -142,6 +145,11 @@ def verify(
     else:
         _show(found)
     if not found.ok:
+        to = "" if is_name else f" --to {shlex.quote(what)}"
+        say(
+            f"`einthoven datasets download {what if is_name else 'NAME'}{to}` fetches what is missing or corrupt, and "
+            "keeps the rest. Files may be put there by other means too; then verify again."
+        )
         raise typer.Exit(1)
 
 

@@ -168,6 +168,8 @@ def test_the_commands(server, netrc_file, tmp_path, einthoven) -> None:
     missing = einthoven("verify", str(folder))
     assert missing.exit_code == 1
     assert f"missing: {FILE}" in missing.stdout
+    assert f"`einthoven datasets download NAME --to {folder}` fetches what is missing or corrupt" in missing.stderr
+    assert "`einthoven datasets download ptbxl` fetches" in einthoven("verify", "ptbxl").stderr
     for result in (done, again, verified, missing):
         assert SECRET not in result.output
         assert result.exception is None or isinstance(result.exception, SystemExit)
@@ -192,7 +194,7 @@ def test_an_interrupt_is_said(server, netrc_file, einthoven, monkeypatch) -> Non
 
     assert einthoven("download", "ptbxl").exit_code == 0
     monkeypatch.setattr("einthoven.datasets.downloading.verifying.compare", interrupted)
-    monkeypatch.setattr("einthoven.datasets.downloading.download.compare", interrupted)
+    monkeypatch.setattr("einthoven.datasets.downloading.looking.compare", interrupted)
     for command, words in (("verify", "Nothing was changed"), ("download", "goes on from there")):
         result = einthoven(command, "ptbxl")
         assert result.exit_code == 130

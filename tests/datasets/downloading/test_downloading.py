@@ -18,10 +18,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from einthoven.datasets.downloading.download import Download, Tally, download
+from einthoven.datasets.downloading.download import download
+from einthoven.datasets.downloading.part import part_of
 from einthoven.datasets.downloading.release import Release, physionet
+from einthoven.datasets.downloading.result import Download
 from einthoven.datasets.downloading.stopping import Stop
-from einthoven.datasets.downloading.transfer import part_of
+from einthoven.datasets.downloading.tally import Tally
 from einthoven.datasets.downloading.verifying import verify
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.publishing import BusyError, exclusive
@@ -119,8 +121,8 @@ def test_a_part_of_an_earlier_version_is_not_gone_on_with(serve, tmp_path) -> No
         (bad.status(404), "404 Not Found"),
         (bad.status(403), "403 Forbidden without a name and password"),
         (bad.status(503), "503 Service Unavailable"),
-        (bad.status(429, Retry_After="3600"), "asks to be left alone for 3600 s"),
-        (bad.status(429, Retry_After=formatdate(time.time() + 5000, usegmt=True)), "asks to be left alone for"),
+        (bad.status(503, Retry_After="3600"), "asks to be left alone for 3600 s"),
+        (bad.status(503, Retry_After=formatdate(time.time() + 5000, usegmt=True)), "asks to be left alone for"),
         (bad.web_page, "a web page came instead of the file"),
         (bad.drops_after(0), "the connection failed after 0 of 3,000 bytes"),
         (bad.redirects("/x/login/?next=/x"), "wants one to log in"),

@@ -14,9 +14,9 @@ import pytest
 
 from einthoven.datasets.downloading import sums, transfer
 from einthoven.datasets.downloading.download import download
+from einthoven.datasets.downloading.part import part_of, parts_folder
 from einthoven.datasets.downloading.release import Release
 from einthoven.datasets.downloading.stopping import Stop, Stopped
-from einthoven.datasets.downloading.transfer import part_of, parts_folder
 from einthoven.datasets.downloading.verifying import verify
 from einthoven.datasets.downloading.web import _retry_after
 from einthoven.foundation.errors import DataError
@@ -178,7 +178,7 @@ def test_a_body_without_an_end_does_not_fill_the_disk(serve, tmp_path, monkeypat
 @pytest.mark.parametrize("path", ["a.dat", SUMS])
 def test_a_body_without_a_length_has_a_bound(serve, tmp_path, monkeypatch, path) -> None:
     monkeypatch.setattr(transfer, "_LARGEST_UNSTATED", 1 << 20)
-    monkeypatch.setattr("einthoven.datasets.downloading.download.LARGEST_LIST", 1 << 20)
+    monkeypatch.setattr("einthoven.datasets.downloading.listing.LARGEST_LIST", 1 << 20)
     server = serve(FILES)
     server.will(path, *[bad.endless] * 9)
     if path == SUMS:

@@ -13,13 +13,14 @@ import pytest
 
 from einthoven.datasets.downloading import verifying
 from einthoven.datasets.downloading.archives import unpack
-from einthoven.datasets.downloading.download import Download, download
+from einthoven.datasets.downloading.download import download
 from einthoven.datasets.downloading.names import printable
+from einthoven.datasets.downloading.part import part_of, parts_folder
 from einthoven.datasets.downloading.reading import OddFileError, read
 from einthoven.datasets.downloading.release import Release
+from einthoven.datasets.downloading.result import Download
 from einthoven.datasets.downloading.stopping import Stop, Stopped
 from einthoven.datasets.downloading.sums import parse_sums
-from einthoven.datasets.downloading.transfer import part_of, parts_folder
 from einthoven.datasets.downloading.verifying import verify
 from einthoven.foundation.errors import DataError
 

@@ -97,9 +97,10 @@ class Watches:
                         watch.end()
 
 
-def new_session() -> requests.Session:
-    """A session without cookies, passwords or redirects of its own."""
+def new_session(*, direct: bool = False) -> requests.Session:
+    """A session without cookies, passwords or redirects of its own; if `direct`, it asks past all proxies."""
     session = _Session()
+    session.trust_env = not direct
     # Proxies and certificates are taken from the environment. Passwords are not: without an `auth` of its own,
     # requests sends what it finds in netrc, and over plain http too.
     session.auth = _nothing

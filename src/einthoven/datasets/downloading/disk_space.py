@@ -17,6 +17,8 @@ from .web import Web
 _ASKED = 16
 # Never filled to the last byte: other programs, and our own lists, need some.
 _KEPT_FREE = 64 << 20
+# With less room than this no file is tried any more.
+FULL = 1 << 20
 
 
 class NoRoomError(Exception):
@@ -103,7 +105,8 @@ def _size_of(web: Web, urls: Sequence[str], until: float) -> int | None:
         try:
             with web.ask(url, method="HEAD") as answer:
                 length = answer.length()
-                if length is not None:
+                # Some tell the length of what they pack, which is not that of the file.
+                if length is not None and not answer.packing():
                     return length
         except Stopped:
             raise

@@ -35,12 +35,14 @@ class Found:
         self._folder = folder
         self._file = folder / FOLDER / _FOUND
         self._lines: dict[str, tuple[str, str]] = {}
-        if self._file.is_file():
-            for line in self._file.read_text(encoding="utf-8", errors="replace").split("\n"):
-                sha256, _, rest = line.partition(" ")
-                stamp, _, path = rest.partition(" ")
-                if path:
-                    self._lines[path] = (sha256, stamp)
+        text = ""
+        with suppress(OSError):  # then all is read again
+            text = self._file.read_text(encoding="utf-8", errors="replace")
+        for line in text.split("\n"):
+            sha256, _, rest = line.partition(" ")
+            stamp, _, path = rest.partition(" ")
+            if path:
+                self._lines[path] = (sha256, stamp)
 
     def has(self, path: str, sha256: str) -> bool:
         """Whether a file was found to have a sha256, and was not touched since."""
@@ -49,7 +51,15 @@ class Found:
 
     def add(self, path: str, sha256: str, stamp: Stamp) -> None:
         """A file had a sha256 while it had a stamp: not the one it has now, which may be that of a later change."""
-        self._lines[path] = (sha256, str(stamp))
+        self._keep(path, sha256, str(stamp))
+
+    def forget(self, path: str) -> None:
+        """A file is not what it was found to be, though nothing else tells: a disk may lose bits, unasked."""
+        if path in self._lines:
+            self._keep(path, "-", "-")
+
+    def _keep(self, path: str, sha256: str, stamp: str) -> None:
+        self._lines[path] = (sha256, stamp)
         # What is lost here is read again; a disk that is full is noticed where it matters.
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -81,6 +91,14 @@ class Unpacked:
         """All that an archive holds is right."""
         files = {path: str(stamp) for path, stamp in stamps.items()}
         self._known[archive] = {"sha256": sha256, "into": into, "files": files}
+        self._write()
+
+    def forget(self, archive: str) -> None:
+        """What an archive holds is compared again by the next download."""
+        if self._known.pop(archive, None) is not None:
+            self._write()
+
+    def _write(self) -> None:
         with suppress(OSError):
             write_json(self._file, self._known)
 

@@ -94,6 +94,8 @@ def in_words(error: OSError) -> str:
     """The system's words for an error, without the path, which the reader knows."""
     if error.errno == errno.ENAMETOOLONG:
         return "its name is longer than this disk allows"
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return "a file lies where its folder has to be; move that file away"
     if error.errno == errno.EXDEV:
         return "its folder is on another disk than the folder of the download"
     return error.strerror or type(error).__name__

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import shutil
-import stat
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TypeGuard
 
 from .credentials import shown
 from .disk_space import NoRoomError, in_bytes
-from .kept_state import FOLDER
-from .reading import Reading, Stamp, read, refuse_odd, stamp_of
-from .web import Answer, Patience, Trouble, Web, number
+from .part import Part, Told
+from .reading import Reading, Stamp, read, stamp_of
+from .trouble import Trouble
+from .web import Answer, Patience, Web, number
 
 # A part that is smaller is downloaded again sooner than its validator is written.
 _WORTH_A_VALIDATOR = 1 << 20
@@ -32,19 +29,19 @@ _LARGEST_UNSTATED = 4 << 30
 _TOO_SHORT_TO_TELL = 5.0
 _PAGES = (".html", ".htm", ".xhtml", ".xht")
 
-Told = Callable[[int], None]
-
 
 class NotHadError(Exception):
     """No server gave a file.
 
     Attributes:
         passing: another attempt later may succeed.
+        network: the way to a server is barred; the file may be had by other means.
     """
 
     def __init__(self, reasons: Sequence[tuple[str, Trouble]]) -> None:
         super().__init__("; ".join(f"{shown(url)}: {trouble}" for url, trouble in reasons))
-        self.passing = any(not trouble.lasting for _, trouble in reasons)
+        self.passing = any(trouble.passing for _, trouble in reasons)
+        self.network = any(trouble.network for _, trouble in reasons)
 
 
 @dataclass(frozen=True)
@@ -58,16 +55,6 @@ class Fetched:
 
     stamp: Stamp
     stated: bool
-
-
-def parts_folder(folder: Path) -> Path:
-    """Where the parts of the files of a download lie."""
-    return folder / FOLDER / "parts"
-
-
-def part_of(folder: Path, path: str) -> Path:
-    """Where a file of a download lies until it is whole and checked; its own name may be too long for more."""
-    return parts_folder(folder) / f"{hashlib.sha256(path.encode()).hexdigest()[:32]}.part"
 
 
 def fetch(
@@ -98,7 +85,7 @@ def fetch(
     final.parent.mkdir(parents=True, exist_ok=True)
     part.parent.mkdir(parents=True, exist_ok=True)
     reasons: list[tuple[str, Trouble]] = []
-    lying = _Part(part, told)
+    lying = Part(part, told)
     for url in urls:
         transfer = _Transfer(web, url, final, sha256, lying, room, largest)
         try:
@@ -106,74 +93,6 @@ def fetch(
         except Trouble as trouble:
             reasons.append((url, trouble))
     raise NotHadError(reasons)
-
-
-class _Part:
-    """What came of a file so far, and which version of it that is."""
-
-    def __init__(self, file: Path, told: Told) -> None:
-        self.file = file
-        self._validator = file.with_suffix(".part-of")
-        self._told = told
-        self._counted = 0
-
-    def size(self) -> int:
-        """Its bytes; what is no regular file is removed."""
-        try:
-            status = self.file.lstat()
-        except FileNotFoundError:
-            return 0
-        if stat.S_ISREG(status.st_mode):
-            return status.st_size
-        shutil.rmtree(self.file) if stat.S_ISDIR(status.st_mode) else self.file.unlink()
-        return 0
-
-    def open(self) -> BinaryIO:
-        """To append to; a link is not followed."""
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        for more in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
-            flags |= getattr(os, more, 0)
-        # Unbuffered, so that a killed process leaves every byte that came.
-        stream = os.fdopen(os.open(self.file, flags, 0o666), "ab", buffering=0)
-        try:
-            refuse_odd(os.fstat(stream.fileno()))
-        except BaseException:
-            stream.close()
-            raise
-        return stream  # pyright: ignore[reportReturnType]  # a raw file writes whole blocks of a disk's file
-
-    def came(self, size: int) -> None:
-        """So many bytes were appended."""
-        self._counted += size
-        self._told(size)
-
-    def throw_away(self) -> None:
-        """Remove it."""
-        self.size()
-        self.file.unlink(missing_ok=True)
-        self._validator.unlink(missing_ok=True)
-        # What an earlier call left was never counted.
-        self._told(-self._counted)
-        self._counted = 0
-
-    def published(self) -> None:
-        """It has the file's name now."""
-        self._validator.unlink(missing_ok=True)
-
-    def remember(self, url: str, answer: Answer) -> None:
-        """Keep what identifies this version of the file at this server, so that no other version is appended to it."""
-        tag = answer.headers.get("ETag", "")
-        validator = tag if tag.startswith('"') else answer.headers.get("Last-Modified", "")
-        if validator.isascii() and validator.isprintable() and validator:
-            self._validator.unlink(missing_ok=True)
-            self._validator.write_text(f"{shown(url)}\n{validator}\n", encoding="utf-8")
-
-    def validator(self, url: str) -> str | None:
-        """What identifies its version at a server."""
-        with suppress(OSError, UnicodeDecodeError, ValueError):
-            at, validator = self._validator.read_text(encoding="utf-8").splitlines()
-            return validator if at == shown(url) else None
-        return None
 
 
 class _More(Exception):  # noqa: N818  # not an error
@@ -187,13 +106,14 @@ class _Transfer:
         url: str,
         final: Path,
         sha256: str | None,
-        part: _Part,
+        part: Part,
         room: Callable[[int], None],
         largest: int | None,
     ) -> None:
         self._web, self._url, self._final, self._sha256, self._part = web, url, final, sha256, part
         self._room, self._largest = room, largest
         self._stated = True
+        self._packed = ""
 
     def run(self) -> Fetched:
         """Ask until the file is whole, or the patience is at its end."""
@@ -216,14 +136,16 @@ class _Transfer:
             except Trouble as found:
                 trouble = found
                 # A server may promise more bytes than the file has; whether it is whole, its sum says.
-                if self._sha256 is not None and self._part.size() > had and (reading := self._right()):
+                if self._sha256 is not None and self._part.size() > had and self._is_right(reading := self._read()):
                     return self._publish(reading)
             else:
-                if reading := self._right():
+                reading = self._read()
+                if self._is_right(reading):
                     return self._publish(reading)
                 wrong += 1
+                found = f"{reading.sha256} instead of {self._sha256}" if reading else "they are gone"
                 trouble = Trouble(
-                    f"{self._part.size():,} bytes came whose sha256 is not the listed one",
+                    f"{self._part.size():,} bytes came whose sha256 is not the listed one ({found}){self._packed}",
                     lasting=wrong >= patience.wrong_sums,
                 )
                 self._part.throw_away()
@@ -257,6 +179,10 @@ class _Transfer:
                     raise Trouble("206: a part of the list, though all of it was asked for", lasting=True)
             if "html" in answer.headers.get("Content-Type", "") and not self._final.name.lower().endswith(_PAGES):
                 raise Trouble("a web page came instead of the file, as where one must log in", lasting=True)
+            if packing := answer.packing():
+                self._packed = f", packed by the server (Content-Encoding {packing}) though it was asked not to"
+                if self._sha256 is None:
+                    raise Trouble(f"the list came{self._packed.lstrip(',')}", lasting=True)
             if answer.status == 200:
                 # Asked for the rest, it sends the whole: it knows no ranges, or the file was changed.
                 self._part.throw_away()
@@ -298,7 +224,7 @@ class _Transfer:
                     stream.write(block)
                     self._part.came(len(block))
             except Trouble as trouble:
-                raise Trouble(f"{trouble} {how_far()}", lasting=trouble.lasting) from None
+                raise Trouble(f"{trouble} {how_far()}", lasting=trouble.lasting, network=trouble.network) from None
             except (NoRoomError, OSError) as error:
                 if declared is not None:
                     raise
@@ -308,15 +234,17 @@ class _Transfer:
                 raise Trouble(reason, lasting=True) from None
         if declared is not None and came != declared:
             raise Trouble(f"it ended {how_far()}")
-        if declared is None and self._sha256 is None and not _ends_a_line(self._part.file):
+        if declared is None and self._sha256 is None and not ends_a_line(self._part.file):
             # Nothing else says that a list without a stated length is whole.
             raise Trouble(f"it ended {how_far()}, in the middle of a line")
 
-    def _right(self) -> Reading | None:
-        """What was read, if it is right."""
+    def _read(self) -> Reading | None:
+        """What came, as it lies on the disk."""
         self._part.size()
-        found = read(self._part.file, self._web.stop.check)
-        return found if found is not None and self._sha256 in (None, found.sha256) else None
+        return read(self._part.file, self._web.stop.check)
+
+    def _is_right(self, reading: Reading | None) -> TypeGuard[Reading]:
+        return reading is not None and self._sha256 in (None, reading.sha256)
 
     def _publish(self, reading: Reading) -> Fetched:
         # On disk before it has its name, or a power cut could leave the name without the bytes.
@@ -357,7 +285,8 @@ def _total_of_416(answer: Answer) -> int | None:
     return int(match[1]) if match else None
 
 
-def _ends_a_line(file: Path) -> bool:
+def ends_a_line(file: Path) -> bool:
+    """Whether the last byte of a file is a line break."""
     with file.open("rb") as stream:
         stream.seek(max(0, file.stat().st_size - 1))
         return stream.read(1) == b"\n"

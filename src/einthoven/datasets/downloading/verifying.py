@@ -10,7 +10,7 @@ from pathlib import Path
 from einthoven.foundation.errors import DataError, UsageError
 
 from .archives import check_unpacked
-from .kept_state import FOLDER, kept_selection
+from .kept_state import FOLDER, Found, Unpacked, kept_selection
 from .reading import OddFileError, Reading, read
 from .release import Release
 from .stopping import Stop, answers
@@ -51,6 +51,9 @@ def verify(
 ) -> Verification:
     """Read every file of a folder and compare its sha256 with the list that lies there; asks no server.
 
+    It does not matter how the files came there. Nothing is changed but what a download noted on files that it found
+    right and that are corrupt now.
+
     Args:
         release: what the folder should hold; default what it was downloaded as, else all that the list names.
         progress: called with (files read, files in all).
@@ -60,15 +63,20 @@ def verify(
         DataError: the list is damaged.
     """
     if not folder.is_dir():
-        raise UsageError(f"{folder} is not a folder. Download it first with `einthoven datasets download`.")
+        raise UsageError(
+            f"{folder} is not a folder. Download it first with `einthoven datasets download`, or put its files there "
+            "by other means, its list of sums among them."
+        )
     kept = kept_selection(folder)
     only: tuple[str, ...] = ()
     if kept is not None:
         release, only = (release or kept[0]), kept[1]
     name = release.sums if release else "SHA256SUMS.txt"
     if not (folder / name).is_file():
+        where = f": {release.urls[0]}{name}" if release else ""
         raise UsageError(
-            f"{folder} holds no {name} to compare its files with. `einthoven datasets download` puts it there."
+            f"{folder} holds no {name} to compare its files with. `einthoven datasets download` puts it there; where "
+            f"that cannot reach the server, place {name} there by hand. It is published beside the files{where}."
         )
     listed = read_sums(folder / name)
     stop = Stop()
@@ -116,6 +124,7 @@ def _verified(
         missing += [f"{into}/{member}" for member in absent]
         corrupt += [f"{into}/{member}" for member in changed]
         known |= {f"{into}/{member}" for member in (*absent, *changed, *right)}
+    _forget(folder, corrupt, release)
     return Verification(
         folder=folder,
         files=len(wanted),
@@ -125,6 +134,16 @@ def _verified(
         left_aside=len(listed) - len(wanted),
         failures=failures,
     )
+
+
+def _forget(folder: Path, corrupt: Sequence[str], release: Release | None) -> None:
+    """Let the next download read again what it would take for right by size and times, and so repair it."""
+    found, unpacked = Found(folder), Unpacked(folder)
+    for path in corrupt:
+        found.forget(path)
+    for archive, into in release.unpack if release else ():
+        if any(path.startswith(f"{into}/") for path in corrupt):
+            unpacked.forget(archive)
 
 
 def refuse_listed(archive: str, into: str, listed: Iterable[str]) -> None:

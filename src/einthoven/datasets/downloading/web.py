@@ -13,9 +13,11 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
+from .causes import in_plain_words, proxy_wants_a_password
 from .credentials import Credentials, how_to_log_in, shown
 from .names import printable
 from .stopping import Stop, Stopped
+from .trouble import Trouble
 
 if TYPE_CHECKING:
     from requests import Response, Session
@@ -54,27 +56,13 @@ class Patience:
     slowest: float = 1000.0
 
 
-class Trouble(Exception):  # noqa: N818  # mostly passing, and never shown as an error of its own
-    """A request that brought no file.
-
-    Attributes:
-        lasting: asking the same server again is of no use.
-        wait: seconds after which it asked to be asked again.
-    """
-
-    def __init__(self, reason: str, *, lasting: bool = False, wait: float | None = None) -> None:
-        super().__init__(reason)
-        self.lasting = lasting
-        self.wait = wait
-
-
 class Answer:
     """The head of an answer, and its body as it comes."""
 
-    def __init__(self, web: Web, response: Response, watch: Watch) -> None:
+    def __init__(self, web: Web, response: Response, watch: Watch, url: str) -> None:
         self.status = response.status_code
         self.headers: Mapping[str, str] = response.headers
-        self._web, self._response, self._watch = web, response, watch
+        self._web, self._response, self._watch, self._url = web, response, watch, url
 
     def length(self) -> int | None:
         """The stated length of the body; None if it is not stated.
@@ -85,10 +73,16 @@ class Answer:
         text = self.headers.get("Content-Length")
         if text is None or "chunked" in self.headers.get("Transfer-Encoding", "").lower():
             return None
-        found = number(text)
-        if found is None:
+        # Proxies may write the same length twice, which HTTP lets pass.
+        found = {number(each) for each in text.split(",")}
+        if len(found) != 1 or None in found:
             raise Trouble(f"it states a length of {printable(text[:40])!r}; a number was expected", lasting=True)
-        return found
+        return found.pop()
+
+    def packing(self) -> str:
+        """How the server packed the body, though it was asked not to; "" if it did not."""
+        found = self.headers.get("Content-Encoding", "").strip()
+        return "" if found.lower() in ("", "identity") else printable(found[:40])
 
     def blocks(self) -> Iterator[bytes]:
         """The body as it is sent: the listed sum is that of the file, not of what a Content-Encoding stands for.
@@ -102,7 +96,7 @@ class Answer:
         self._watch.until = began + patience.grace
         while True:
             # What has come is given at once, not when a block is full: a silent server must not take it away.
-            with self._web.in_plain_words(self._watch):
+            with self._web.in_plain_words(self._watch, self._url):
                 block = self._response.raw.read1(_BLOCK, decode_content=False)
             self._web.stop.check()
             if not block:
@@ -133,9 +127,22 @@ class Web:
     def wait(self, url: str, seconds: float, *, asked: bool) -> None:
         """Wait before the next attempt; if the server asked for it, no thread asks that server meanwhile."""
         if asked:
-            host = urlsplit(url).netloc
-            self._quiet_until[host] = max(self._quiet_until.get(host, 0.0), time.monotonic() + seconds)
+            self._be_quiet(url, seconds)
         self.stop.wait(seconds)
+
+    def _be_quiet(self, url: str, seconds: float) -> None:
+        host = urlsplit(url).netloc
+        with self._lock:
+            self._quiet_until[host] = max(self._quiet_until.get(host, 0.0), time.monotonic() + seconds)
+
+    def _refuse_if_quiet(self, host: str) -> None:
+        quiet = self._quiet_until.get(host, 0.0) - time.monotonic()
+        if quiet > self.patience.longest_wait:
+            raise Trouble(
+                f"{host} asks to be left alone for {quiet:.0f} s more, and so was not asked for this",
+                lasting=True,
+                passing=True,
+            )
 
     @contextmanager
     def ask(self, url: str, *, method: str = "GET", headers: Mapping[str, str] | None = None) -> Iterator[Answer]:
@@ -145,36 +152,42 @@ class Web:
             Trouble: any other status, no answer, or a page to log in.
         """
         host = urlsplit(url).netloc
+        self._refuse_if_quiet(host)
         quiet = self._quiet_until.get(host, 0.0) - time.monotonic()
         if quiet > 0:
-            self.stop.wait(min(quiet, self.patience.longest_wait))
+            self.stop.wait(quiet)
         with self._watching().watching(self.patience.grace) as watch:
-            with self.in_plain_words(watch):
-                response, at, known = self._follow(url, method, {"Accept-Encoding": "identity", **(headers or {})})
+            with self.in_plain_words(watch, url):
+                asked = {"Accept-Encoding": "identity", **(headers or {})}
+                response, at, known = self._follow(url, method, asked, watch)
             try:
                 if response.status_code not in (200, 206, 416):
                     raise self._refusal(at, response, known=known)
                 if method == "HEAD":
-                    with self.in_plain_words(watch):
+                    with self.in_plain_words(watch, at):
                         response.raw.read()  # nothing; its connection is free for the next request then
-                yield Answer(self, response, watch)
+                yield Answer(self, response, watch, at)
             finally:
                 response.close()
 
-    def _follow(self, url: str, method: str, headers: dict[str, str]) -> tuple[Response, str, bool]:
+    def _follow(self, url: str, method: str, headers: dict[str, str], watch: Watch) -> tuple[Response, str, bool]:
         """The answer at the end of all redirects, its URL, and whether the password was sent there."""
         for _ in range(_REDIRECTS + 1):
             self.stop.check()
+            self._refuse_if_quiet(urlsplit(url).netloc)
             known = self._credentials.header_for(url) if self._credentials else None
             # Redirects are followed here, not by requests: each hop decides anew who may see the password.
-            response = self._session().request(
-                method,
-                url,
-                headers={**headers, "Authorization": known} if known else headers,
-                timeout=(self.patience.silence, self.patience.silence),
-                stream=True,
-                allow_redirects=False,
-            )
+            # A password that is not encrypted goes to this machine only, and so past every proxy.
+            session = self._session(direct=known is not None and urlsplit(url).scheme == "http")
+            with self.in_plain_words(watch, url):
+                response = session.request(
+                    method,
+                    url,
+                    headers={**headers, "Authorization": known} if known else headers,
+                    timeout=(self.patience.silence, self.patience.silence),
+                    stream=True,
+                    allow_redirects=False,
+                )
             if response.status_code not in _MOVED:
                 return response, url, known is not None
             response.close()
@@ -187,12 +200,13 @@ class Web:
             url = target
         raise Trouble(f"it sent us on more than {_REDIRECTS} times, last to {printable(shown(url))}", lasting=True)
 
-    def _session(self) -> Session:
-        if not hasattr(self._local, "session"):
+    def _session(self, *, direct: bool) -> Session:
+        name = "direct" if direct else "session"
+        if not hasattr(self._local, name):
             from .connections import new_session
 
-            self._local.session = new_session()
-        return self._local.session
+            setattr(self._local, name, new_session(direct=direct))
+        return getattr(self._local, name)
 
     def _watching(self) -> Watches:
         from .connections import Watches
@@ -209,9 +223,14 @@ class Web:
         if status in (401, 403):
             who = "with the name and password that were sent" if known else "without a name and password"
             return Trouble(f"{reason} {who}; to log in, {how_to_log_in(url)}", lasting=True)
-        wait = _retry_after(response.headers.get("Retry-After"))
+        if status == 407:
+            return proxy_wants_a_password(reason)
+        wait = _retry_after(response.headers.get("Retry-After"), response.headers.get("Date"))
         if wait is not None and wait > self.patience.longest_wait:
-            return Trouble(f"{reason}; it asks to be left alone for {wait:.0f} s", lasting=True)
+            if status == 429:
+                # It means all that we ask for, not this one file: thousands more would be rude, and in vain.
+                self._be_quiet(url, wait)
+            return Trouble(f"{reason}; it asks to be left alone for {wait:.0f} s", lasting=True, passing=True)
         return Trouble(reason, lasting=status not in _PASSING, wait=wait)
 
     def too_slow(self) -> Trouble:
@@ -219,12 +238,13 @@ class Web:
         patience = self.patience
         return Trouble(
             f"it was too slow (fewer than {patience.slowest:,.0f} bytes a second, or no head of an answer within "
-            f"{patience.grace:g} s)"
+            f"{patience.grace:g} s)",
+            network=True,
         )
 
     @contextmanager
-    def in_plain_words(self, watch: Watch) -> Iterator[None]:
-        """Turn whatever an answer makes the libraries raise into Trouble."""
+    def in_plain_words(self, watch: Watch, url: str) -> Iterator[None]:
+        """Turn whatever asking for a URL makes the libraries raise into Trouble."""
         # Never the text of the error: it holds the URL, with whatever stands in it.
         try:
             yield
@@ -234,23 +254,7 @@ class Web:
             self.stop.check()
             if watch.fired:
                 raise self.too_slow() from None
-            raise _in_plain_words(error) from None
-
-
-def _in_plain_words(error: Exception) -> Trouble:
-    import requests
-    import urllib3
-
-    name = type(error).__name__
-    if isinstance(error, requests.exceptions.InvalidURL | UnicodeError | urllib3.exceptions.LocationValueError):
-        return Trouble(f"its address, or the one it sent us on to, cannot be read ({name})", lasting=True)
-    if not isinstance(error, urllib3.exceptions.HTTPError | requests.RequestException | OSError):
-        return Trouble(f"its answer cannot be understood ({name})")
-    if "Timeout" in name:
-        return Trouble("no byte came for too long")
-    if "SSL" in name:
-        return Trouble("its certificate was not accepted", lasting=True)
-    return Trouble("the proxy could not be reached" if "Proxy" in name else "the connection failed")
+            raise in_plain_words(error, url, silence=self.patience.silence) from None
 
 
 def number(text: str | None) -> int | None:
@@ -272,16 +276,27 @@ def _target(url: str, location: str) -> str:
         raise Trouble("it sent us on to an address that cannot be read", lasting=True) from None
 
 
-def _retry_after(value: str | None) -> float | None:
-    """Seconds of a Retry-After header, which is a number or a date; None if it is neither."""
+def _retry_after(value: str | None, date: str | None = None) -> float | None:
+    """Seconds of a Retry-After header, which is a number or a date; None if it is neither.
+
+    Args:
+        date: the Date header of the same answer: the server's clock need not be this machine's.
+    """
     if not value:
         return None
     seconds = number(value)
     if seconds is not None:
         return float(seconds)
+    until = _moment(value)
+    now = _moment(date) or datetime.now(UTC)
+    return max(0.0, (until - now).total_seconds()) if until is not None else None
+
+
+def _moment(value: str | None) -> datetime | None:
+    """The moment that a header states; None if it states none."""
     try:
-        moment = parsedate_to_datetime(value)
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+        moment = parsedate_to_datetime(value or "")
+        # In UTC, or the difference to another may be beyond what can be told.
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, OverflowError, TypeError, IndexError, AttributeError):
         return None
