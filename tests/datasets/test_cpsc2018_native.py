@@ -6,12 +6,12 @@ import csv
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.io
 
-from einthoven.datasets import array_files
 from einthoven.datasets.building import prepare
 from einthoven.datasets.catalogue.cpsc2018 import DATASET, SNOMED_OF_NATIVE
 from einthoven.datasets.catalogue.cpsc2018 import LABEL_OF_CODE as DATASET_LABELS
@@ -151,10 +151,14 @@ def test_a_file_that_may_not_be_read_is_refused_with_the_words_of_the_system(tmp
     write(tmp_path, "A0001", ecg(5000, 500))
     reference(tmp_path, {"A0001": ("1",)})
 
-    def refuse(file: Path, **_: object) -> None:
-        raise PermissionError(13, "Permission denied", str(file))
+    opened = Path.open
 
-    monkeypatch.setattr(array_files, "check_file", refuse)
+    def refuse(file: Path, *args: Any, **options: Any) -> Any:
+        if file.suffix == ".mat":
+            raise PermissionError(13, "Permission denied", str(file))
+        return opened(file, *args, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(DataError, match=r"A0001\.mat cannot be read \(Permission denied\)\. Check who may read it"):
         scan(tmp_path)
 

@@ -110,6 +110,12 @@ def test_without_an_array_its_records_are_missing_files(folder, home) -> None:
     assert cohort.manifest.excluded.counts["missing file"] == 2
 
 
+@pytest.mark.parametrize(("age", "expected"), [("", None), ("nan", None), ("-1", None), ("999", None), ("90", 90.0)])
+def test_an_age_that_nobody_has_is_none(folder, age, expected) -> None:
+    change(folder / "echonext_metadata_100k.csv", 0, age_at_ecg=age)
+    assert expected in [record.metadata["age"] for record in scanned(folder).records]
+
+
 def test_without_its_normalisation_nothing_is_read(folder) -> None:
     file = folder / "waveform_normalization_params.json"
     file.unlink()
@@ -138,12 +144,16 @@ def test_a_normalisation_that_is_not_of_twelve_leads_is_refused(folder, stated) 
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [
-        ("split", "holdout", "1 rows have the split 'holdout'"),
-        ("patient_key", "", r"row 1: no patient_key"),
-        ("pasp_gte_45_flag", "", r"row 1: pasp_gte_45_flag is None; 0 or 1"),
-        ("pasp_gte_45_flag", "2", r"row 1: pasp_gte_45_flag is '2'; 0 or 1"),
-        ("sex", "X", r"row 1: sex is 'X'; Male, Female, 1 or 0"),
-        ("age_at_ecg", "old", r"row 1: age_at_ecg is 'old'; years"),
+        (
+            "split",
+            "holdout",
+            r"row 1 \(ecg_key e\d+\): split is 'holdout'; one of train, val, test, no_split was expected",
+        ),
+        ("patient_key", "", r"row 1 .*: patient_key is None"),
+        ("pasp_gte_45_flag", "", r"row 1 .*: pasp_gte_45_flag is None; 0 or 1"),
+        ("pasp_gte_45_flag", "2", r"row 1 .*: pasp_gte_45_flag is '2'; 0 or 1"),
+        ("sex", "X", r"row 1 .*: sex is 'X'; Male, Female, 1 or 0, or nothing"),
+        ("age_at_ecg", "old", r"row 1 .*: age_at_ecg is 'old'; a number or nothing"),
     ],
 )
 def test_metadata_that_say_something_else_are_refused(folder, column, value, message) -> None:

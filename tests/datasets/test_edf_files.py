@@ -112,3 +112,13 @@ def test_a_header_of_anything_is_read_or_refused(at: int, field: bytes, tmp_path
         read(tmp_path / "a.edf", with_field(at, field))
     except EinthovenError:
         return
+
+
+def test_a_file_that_the_system_does_not_give_is_an_error_of_the_record(tmp_path: Path, monkeypatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(np, "fromfile", fail)
+    with pytest.raises(DataError, match=r"a\.edf of record .* cannot be read \(Input/output error\)") as caught:
+        read(tmp_path / "a.edf", edf_bytes(digital(0)))
+    assert isinstance(caught.value.__cause__, OSError)

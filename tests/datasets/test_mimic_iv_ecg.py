@@ -135,10 +135,10 @@ def test_records_without_a_machine_row_are_kept_and_counted(folder, home) -> Non
     ("file", "columns", "message"),
     [
         ("record_list.csv", {"study_id": FIRST[1] + 1}, rf"study_id {FIRST[1] + 1} more than once \(2 such rows\)"),
-        ("record_list.csv", {"subject_id": ""}, "row 1: no subject_id"),
-        ("record_list.csv", {"path": ""}, "row 1: no path"),
+        ("record_list.csv", {"subject_id": ""}, "row 1: subject_id is None; a value was expected"),
+        ("record_list.csv", {"path": ""}, r"row 1 \(subject_id 10000032\): path is None"),
         ("machine_measurements.csv", {"subject_id": 5}, "1 studies have another subject_id"),
-        ("machine_measurements.csv", {"t_end": "late"}, "has t_end 'late'; a number or nothing"),
+        ("machine_measurements.csv", {"t_end": "late"}, r"row 1 .*: t_end is 'late'; a number or nothing"),
     ],
 )
 def test_tables_that_contradict_are_refused(folder, file, columns, message) -> None:

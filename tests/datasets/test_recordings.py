@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import wfdb
 
-from einthoven.datasets.recordings import Recording, decode_212
+from einthoven.datasets.recordings import PartReader, decode_212
 from einthoven.foundation.errors import DataError
 
 from .rhythm_layouts import wfdb_signal, write_holter
@@ -32,7 +32,7 @@ def test_an_odd_last_sample_needs_no_third_byte() -> None:
 @pytest.mark.parametrize("name", ["mitdb/100", "mitdb/208", "cpsc2021/data_8_4", "svdb/800"])
 def test_parts_of_real_recordings_equal_wfdb(real_data: Path, name: str) -> None:
     whole = wfdb_signal(real_data / name)
-    recording = Recording(real_data / name, record_id=name)
+    recording = PartReader(real_data / name, record_id=name)
     samples = whole.shape[1]
     for start, stop in [(0, 1), (1, 2), (3, 1000), (samples - 5, samples), (0, samples), (7, 7)]:
         part = recording.part(start, stop)
@@ -46,8 +46,24 @@ def test_a_recording_in_another_format_is_decoded_by_wfdb(tmp_path: Path) -> Non
     wfdb.wrsamp(
         "x", fs=250, units=["mV"] * 2, sig_name=["a", "b"], p_signal=signal, fmt=["24"] * 2, write_dir=str(tmp_path)
     )
-    part = Recording(tmp_path / "x", record_id="x").part(100, 200)
+    part = PartReader(tmp_path / "x", record_id="x").part(100, 200)
     np.testing.assert_allclose(part, signal[100:200].T, atol=1e-4)
+
+
+def test_a_file_that_the_system_does_not_give_is_an_error_of_the_record(tmp_path: Path, monkeypatch) -> None:
+    stem = write_holter(tmp_path, "x", rate=250, samples=5001, marks=[(0, "N")])
+    reader = PartReader(stem, record_id="x")
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(np, "fromfile", fail)
+    for broken in (lambda: reader.part(0, 10), lambda: PartReader(stem, record_id="x")):
+        with pytest.raises(
+            DataError, match=r"x\.dat of record x \(.*\) cannot be read \(Input/output error\)"
+        ) as caught:
+            broken()
+        assert isinstance(caught.value.__cause__, OSError)
 
 
 def test_damage_is_refused_when_a_recording_is_opened(tmp_path: Path) -> None:
@@ -55,16 +71,16 @@ def test_damage_is_refused_when_a_recording_is_opened(tmp_path: Path) -> None:
     data = stem.with_suffix(".dat")
     content = data.read_bytes()
     with pytest.raises(DataError, match="has 5001 samples; 5000 to 6000 were asked for"):
-        Recording(stem, record_id="x").part(5000, 6000)
+        PartReader(stem, record_id="x").part(5000, 6000)
     data.write_bytes(content[:-10])
     with pytest.raises(DataError, match=r"x\.dat of record x .* is truncated"):
-        Recording(stem, record_id="x")
+        PartReader(stem, record_id="x")
     data.write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
     with pytest.raises(DataError, match="do not add up to the checksums"):
-        Recording(stem, record_id="x")
+        PartReader(stem, record_id="x")
     data.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 5\n")
     with pytest.raises(DataError, match="git-lfs pointer"):
-        Recording(stem, record_id="x")
+        PartReader(stem, record_id="x")
     data.unlink()
     with pytest.raises(DataError, match=r"has no file x\.dat"):
-        Recording(stem, record_id="x")
+        PartReader(stem, record_id="x")

@@ -11,7 +11,7 @@ import wfdb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from einthoven.datasets.windows import NO_RHYTHM, Marked, cut, majority, read_marks
+from einthoven.datasets.windows import NO_RHYTHM, AnnotatedRecording, cut, majority, read_marks
 from einthoven.foundation.errors import DataError
 
 from .rhythm_layouts import write_holter
@@ -48,9 +48,9 @@ def test_of_equally_long_rhythms_the_one_that_was_declared_first_wins() -> None:
 
 
 def test_windows_say_whose_they_are_and_where_they_begin() -> None:
-    first = Marked("a", "p", ("a.hea",), 25, np.array([0, 12]), ("N", "AFIB"), {"age": 50.0})
-    absent = Marked("b", "q", ("b.hea",), None)
-    refused = Marked("c", "q", ("c.hea",), None, left_out="no lead MLII")
+    first = AnnotatedRecording("a", "p", ("a.hea",), 25, np.array([0, 12]), ("N", "AFIB"), {"age": 50.0})
+    absent = AnnotatedRecording("b", "q", ("b.hea",), None)
+    refused = AnnotatedRecording("c", "q", ("c.hea",), None, left_out="no lead MLII")
     windows = cut([first, absent, refused], length=10, declared=("AFIB", "N"))
     assert [record.record_id for record in windows.records] == ["a-00000", "a-00001", "b", "c"]
     assert [record.patient_id for record in windows.records] == ["p", "p", "q", "q"]
@@ -62,7 +62,7 @@ def test_windows_say_whose_they_are_and_where_they_begin() -> None:
 
 
 def test_a_recording_that_fills_no_window_is_left_out_and_counted() -> None:
-    windows = cut([Marked("a", "p", ("a.hea",), 9, np.array([0]), ("N",))], length=10, declared=("N",))
+    windows = cut([AnnotatedRecording("a", "p", ("a.hea",), 9, np.array([0]), ("N",))], length=10, declared=("N",))
     assert [(r.record_id, r.left_out) for r in windows.records] == [("a", "shorter than one window")]
     assert windows.rhythm.tolist() == [NO_RHYTHM]
 

@@ -148,8 +148,8 @@ def test_channels_of_any_name_are_taken_as_they_are() -> None:
     encoder = build_encoder("rr-features")
     assert isinstance(encoder, Encoder)
     native, channels = encoder.card.preprocessings["native"], encoder.card.preprocessings["channels"]
-    rows = [phantom.leads.index(lead) for lead in ("II", "V5", "I")]
-    by_name = encoder.embed(native.apply(whole, phantom.leads, 250.0))
+    rows = [phantom.rendering.leads.index(lead) for lead in ("II", "V5", "I")]
+    by_name = encoder.embed(native.apply(whole, phantom.rendering.leads, 250.0))
     np.testing.assert_array_equal(encoder.embed(channels.apply(whole[:, rows], ("A", "B", "C"), 250.0)), by_name)
     alone = encoder.embed(channels.apply(whole[:, rows[:1]], ("MLII",), 250.0))
     np.testing.assert_array_equal(alone, by_name)  # lead II shows every beat of these records

@@ -10,13 +10,13 @@ import typer
 
 from . import downloads, importing
 from .output import counting, say, show_json, show_table
+from .support import show_support
 
 if TYPE_CHECKING:
     from einthoven.datasets.dataset import Dataset
     from einthoven.datasets.manifest import TaskCoverage
 
 _SENTENCE = 40
-SPLITS = ("train", "val", "test")
 
 app = typer.Typer(help="Datasets and prepared cohorts.", no_args_is_help=True, rich_markup_mode=None)
 downloads.register(app)
@@ -120,7 +120,7 @@ def show(
     rows += [(key, _text(value)) for key, value in manifest.model_dump(mode="json", include=fields).items()]
     rows += [(f"split {rule}", f"sha256 {manifest.digests[split_part(rule)]}") for rule in manifest.split_rules]
     show_table(("field", name), rows)
-    _show_support(manifest.tasks, manifest.families, promised=False, title="Positive records by label and split")
+    show_support(manifest.tasks, manifest.families, promised=False, title="Positive records by label and split")
 
 
 def _show_dataset(dataset: Dataset, source: Path | None, *, json: bool) -> None:
@@ -151,7 +151,7 @@ def _show_dataset(dataset: Dataset, source: Path | None, *, json: bool) -> None:
         return
     families = {task: about.family for task, about in dataset.card.tasks.items()}
     title = f"Positive records by label and split, {counted_from}"
-    _show_support(coverage, families, promised=True, title=title)
+    show_support(coverage, families, promised=True, title=title)
 
 
 def _coverage_of(dataset: Dataset, source: Path | None) -> tuple[Mapping[str, TaskCoverage], str]:
@@ -175,21 +175,6 @@ def _coverage_of(dataset: Dataset, source: Path | None) -> tuple[Mapping[str, Ta
     scan = open_source(dataset, source, rate=dataset.card.rates[0], options={}).scan
     where = f"in the metadata in {source}" if source else "as it is made by default"
     return {task: task_coverage(scan, task, np.zeros(len(scan.records), dtype=bool)) for task in scan.tasks}, where
-
-
-def _show_support(
-    coverage: Mapping[str, TaskCoverage], families: Mapping[str, str], *, promised: bool, title: str
-) -> None:
-    rows = []
-    for task, found in coverage.items():
-        records = found.records_promised if promised else found.records_present
-        positives = found.positives_promised if promised else found.positives_present
-        rows.append((task, families.get(task, ""), "(records)", *(records[split] for split in SPLITS)))
-        rows += [
-            (task, families.get(task, ""), label, *(positives[split].get(label, 0) for split in SPLITS))
-            for label in found.labels
-        ]
-    show_table(("task", "family", "label", *SPLITS), rows, title=title)
 
 
 def _text(value: object) -> str:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .output import counting, say, show_json, show_table
+from .support import show_support
 
 if TYPE_CHECKING:
     from einthoven.datasets.cohort import Cohort
     from einthoven.datasets.importing.mapping import ImportPlan
     from einthoven.datasets.importing.preparing import Preview
 
-_SPLITS = ("train", "val", "test")
 _SHOWN = 10
 
 
@@ -162,16 +162,8 @@ def _show_preview(found: Preview, *, json: bool) -> None:
             ("first record", found.first or ("can be stored" if len(found.missing) < found.records else "-")),
         ],
     )
-    rows: list[tuple[object, ...]] = []
-    for task, coverage in found.tasks.items():
-        family = found.families[task]
-        rows.append((task, family, "(records)", *(coverage.records_present[split] for split in _SPLITS)))
-        rows += [
-            (task, family, label, *(coverage.positives_present[split].get(label, 0) for split in _SPLITS))
-            for label in coverage.labels
-        ]
     title = f"Positive records by label and split ({found.split_rules[0]})"
-    show_table(("task", "family", "label", *_SPLITS), rows, title=title)
+    show_support(found.tasks, found.families, promised=False, title=title)
     left = [(task, reason, count) for task, reasons in found.left_out.items() for reason, count in reasons.items()]
     if left:
         show_table(("task", "left out because", "records"), left, title="Records that are not in a task")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from einthoven.foundation.code_identity import UNKNOWN, code_identity
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.home import cohorts_folder, sources_folder
+from einthoven.foundation.names import is_name
 from einthoven.foundation.publishing import exclusive, publish_folder
 
 from .cohort import MANIFEST, Cohort
@@ -18,8 +18,6 @@ from .registry import DATASETS
 from .signal_file import SignalWriter
 from .source import check_complete, open_source
 from .writing import BadRecords, Progress, write_cohort
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def prepare(
@@ -93,7 +91,7 @@ def prepare_dataset(
     """
     rate = float(rate if rate is not None else entry.card.rates[0])
     name = name or f"{entry.name}-{rate:g}hz"
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise UsageError(f"{name!r} cannot be a cohort's name: letters, digits, '.', '_' and '-' only, 100 at most.")
     if source is None and entry.card.needs_source and _holds_files(downloaded := sources_folder() / entry.name):
         source = downloaded

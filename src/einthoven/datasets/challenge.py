@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING
 from einthoven.foundation.errors import DataError
 
 from .dataset import Record, SourceRecord
+from .person import age_of, sex_of
 
 if TYPE_CHECKING:
     from .wfdb_header import Header
 
-_SEXES = {"male": "M", "m": "M", "female": "F", "f": "F"}
-# Older than any verified person: a code, not an age.
-_OLDEST = 125.0
 NO_PATIENTS = "The release does not say whose record is whose: every record counts as a patient of its own."
 
 
@@ -48,8 +46,8 @@ class ChallengeRecord:
             patient_id=self.name,
             files=(f"{self.stem}.hea", *(f"{folder}/{file}" if folder else file for file in signals)),
             metadata={
-                "age": _age(self.header.comment("Age")),
-                "sex": _SEXES.get((self.header.comment("Sex") or "").casefold()),
+                "age": age_of(self.header.comment("Age")),
+                "sex": sex_of(self.header.comment("Sex")),
                 "dx": ",".join(self.codes),
             },
             left_out=left_out,
@@ -128,11 +126,3 @@ def centre_crop(samples: int) -> Callable[[Record], Record]:
         return replace(record, signal=record.signal[:, start : start + samples])
 
     return crop
-
-
-def _age(text: str | None) -> float | None:
-    try:
-        age = float(text or "nan")
-    except ValueError:
-        return None
-    return age if 0 <= age <= _OLDEST else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeGuard
@@ -12,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from einthoven.foundation.errors import DataError, UsageError
+from einthoven.foundation.names import is_name
 
 from .columns import (
     NO_SPLIT,
@@ -28,7 +28,6 @@ from .splits import check_patients
 
 _SHOWN = 10
 # Names of tasks, rules and concept tables become file names.
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # Columns of records.parquet that the cohort itself writes.
 RESERVED_COLUMNS = ("record_id", "patient_id", "samples", "flat_leads", "clipped_leads")
 _SPLIT_CODES = (NO_SPLIT, *range(len(SPLITS)))
@@ -253,7 +252,7 @@ def _check_concepts(scan: Scan, where: str) -> None:
 
 def _refuse_names(names: Iterable[str], what: str, where: str) -> None:
     _refuse(
-        [repr(name) for name in names if not (isinstance(name, str) and _NAME.fullmatch(name))],
+        [repr(name) for name in names if not is_name(name)],
         f"names of {what} of {where} cannot be file names. Use letters, digits, '.', '_' and '-' only, "
         "a letter or digit first, 100 at most",
     )

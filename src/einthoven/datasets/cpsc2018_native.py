@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from einthoven.foundation.errors import DataError
 from einthoven.signals.leads import STANDARD_LEADS
 
 from .dataset import Record, SourceRecord
-from .text_files import read_table
+from .person import age_of, sex_of
+from .table_files import read_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,9 +27,6 @@ REFERENCE = "REFERENCE.csv"
 RATE = 500.0
 _NAME = re.compile(r"A\d{4}", re.ASCII)
 _LABEL_COLUMNS = ("First_label", "Second_label", "Third_label")
-_SEXES = {"male": "M", "female": "F"}
-# Older than any verified person: a code, not an age.
-_OLDEST = 125.0
 
 
 @dataclass(frozen=True)
@@ -155,9 +153,11 @@ def _reference(source: Path, snomed_of: Mapping[str, str]) -> dict[str, tuple[st
         )
     file = source / files[0]
     codes: dict[str, tuple[str, ...]] = {}
-    for row in read_table(file, ("Recording", *_LABEL_COLUMNS), where="the folder that holds it"):
-        name = row["Recording"].strip()
-        labels = [label for column in _LABEL_COLUMNS if (label := row[column].strip())]
+    table = read_table(file, ("Recording", *_LABEL_COLUMNS), where="the folder that holds it")
+    table.require("Recording")
+    for row in table.frame.iter_rows(named=True):
+        name = row["Recording"]
+        labels = [label for column in _LABEL_COLUMNS if (label := row[column])]
         unknown = [label for label in labels if label not in snomed_of]
         if unknown or not labels:
             found = f"has the label {unknown[0]!r}; 1 to 9" if unknown else "has no label; at least one of 1 to 9"
@@ -170,39 +170,14 @@ def _reference(source: Path, snomed_of: Mapping[str, str]) -> dict[str, tuple[st
 
 def _read_struct(file: Path) -> tuple[np.ndarray, float | None, str | None]:
     """Signal in mV, float64 (12, samples); age; sex."""
-    import numpy as np
-    import scipy.io
+    from .mat_files import read_struct
 
-    from .array_files import check_file
-
-    try:
-        check_file(file)
-    except OSError as error:
-        raise DataError(f"{file} cannot be read ({error.strerror or error}). Check who may read it.") from None
-    try:
-        ecg: Any = np.asarray(scipy.io.loadmat(str(file), variable_names=["ECG"], appendmat=False).get("ECG"))
-    # A broken .mat file fails in as many ways as scipy's reader has steps.
-    except Exception as error:
-        raise DataError(f"{file} cannot be read as a MATLAB file: {error} Download it again.") from error
-    if ecg.size != 1 or not {"sex", "age", "data"} <= set(ecg.dtype.names or ()):
-        raise DataError(f"{file} has no struct ECG of sex, age and data. Is it of the challenge of 2018?")
-    struct = ecg.ravel()[0]
-    signal = np.asarray(struct["data"])
+    struct = read_struct(file, "ECG", ("sex", "age", "data"))
+    signal = struct["data"]
     if signal.ndim != 2 or signal.shape[0] != len(STANDARD_LEADS) or signal.dtype.kind not in "iuf":
         raise DataError(f"ECG.data of {file} is {signal.dtype} of shape {signal.shape}; (12, samples) was expected.")
-    return signal, _age(struct["age"]), _SEXES.get(str(_single(struct["sex"])).strip().casefold())
+    return signal, age_of(_single(struct["age"])), sex_of(_single(struct["sex"]))
 
 
-def _age(value: Any) -> float | None:
-    try:
-        age = float(_single(value))
-    except (TypeError, ValueError):
-        return None
-    return age if 0 <= age <= _OLDEST else None
-
-
-def _single(value: Any) -> Any:
-    import numpy as np
-
-    values = np.asarray(value).ravel()
-    return values[0] if values.size else None
+def _single(values: np.ndarray) -> object:
+    return values.ravel()[0] if values.size else None

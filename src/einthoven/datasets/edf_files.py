@@ -13,8 +13,8 @@ from einthoven.foundation.errors import DataError
 from einthoven.signals.leads import canonical_leads
 from einthoven.signals.units import to_millivolts
 
-from .array_files import check_file
 from .dataset import Record
+from .file_checks import check_file, unreadable
 
 _FIXED = 256
 _PER_SIGNAL = 256
@@ -179,7 +179,11 @@ def _samples(file: Path, header: EdfHeader, where: str) -> list[np.ndarray]:
             f"{file.name} of {where} is {word}: its header promises {header.records} data records, {expected} bytes, "
             f"and the file has {found}. Download it again."
         )
-    stored = np.fromfile(file, dtype="<i2", offset=header.size).reshape(header.records, header.width)
+    try:
+        stored = np.fromfile(file, dtype="<i2", offset=header.size)
+    except OSError as error:
+        raise unreadable(f"{file.name} of {where}", error) from error
+    stored = stored.reshape(header.records, header.width)
     return [stored[:, c.start : c.start + c.samples].ravel() for c in header.channels]
 
 

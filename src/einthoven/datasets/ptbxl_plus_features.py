@@ -21,7 +21,7 @@ from einthoven.foundation.errors import DataError
 from einthoven.signals.leads import STANDARD_LEADS
 
 if TYPE_CHECKING:
-    import polars as pl
+    from .table_files import TextTable
 
 ID = "ecg_id"
 FEATURES = {name: f"features/{name}_features.csv" for name in ("12sl", "ecgdeli", "unig")}
@@ -35,9 +35,8 @@ LEAD_GROUPS = {
     "anterior": ("V1", "V2", "V3", "V4"),
 }
 
-Family = Literal["RATE_RHYTHM", "INTERVAL", "AXIS", "AMPLITUDE", "ST_T"]
+ConceptFamily = Literal["RATE_RHYTHM", "INTERVAL", "AXIS", "AMPLITUDE", "ST_T"]
 Rule = Literal["global", "lead_absmax", "wrapped_difference"]
-_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -51,13 +50,13 @@ class Concept:
     """
 
     name: str
-    family: Family
+    family: ConceptFamily
     table: str
     columns: tuple[str, ...]
     rule: Rule = "global"
 
 
-def _by_group(name: str, family: Family, table: str, column: str, groups: tuple[str, ...]) -> list[Concept]:
+def _by_group(name: str, family: ConceptFamily, table: str, column: str, groups: tuple[str, ...]) -> list[Concept]:
     return [
         Concept(
             f"{name}_{group}",
@@ -103,7 +102,7 @@ INTERPBENCH_49: tuple[Concept, ...] = (
     *_by_group("p_area", "AMPLITUDE", "12sl", "P_AreaFull", _HALVES),
     Concept("t_duration_global", "ST_T", "ecgdeli", ("T_Dur_Global",)),
 )
-FAMILIES: Mapping[str, Family] = {concept.name: concept.family for concept in INTERPBENCH_49}
+FAMILIES: Mapping[str, ConceptFamily] = {concept.name: concept.family for concept in INTERPBENCH_49}
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ def read_ids(file: Path) -> np.ndarray:
     Raises:
         DataError: the file does not exist or has no ids, or an id is no whole number or stands twice.
     """
-    return _ids(_read(file), file)
+    return _ids(_read(file))
 
 
 def read_features(file: Path, *, needed: tuple[str, ...] = ()) -> FeatureTable:
@@ -154,29 +153,18 @@ def read_features(file: Path, *, needed: tuple[str, ...] = ()) -> FeatureTable:
     Raises:
         DataError: a needed column is missing or has a cell that is no number, or as `read_ids`.
     """
-    import polars as pl
+    from .table_files import numbers_in
 
-    table = _read(file)
-    missing = [name for name in needed if name not in table.columns]
-    if missing:
-        raise DataError(
-            f"{file} has no column {', '.join(missing[:_SHOWN])} ({len(missing)} of {len(needed)} that are needed). It "
-            "is not the table of PTB-XL+ 1.0.1; download it again."
-        )
-    ids = _ids(table, file)
+    table = _read(file, needed)
+    ids = _ids(table)
     columns: dict[str, np.ndarray] = {}
     unreadable = []
-    for name in (column for column in table.columns if column != ID):
-        text = table[name].str.strip_chars().str.to_lowercase().replace({"": None, "true": "1", "false": "0"})
-        numbers = text.cast(pl.Float64, strict=False)
-        bad = (numbers.is_null() & text.is_not_null()).arg_true()
-        if len(bad) and name in needed:
-            row = int(bad[0])
-            raise DataError(
-                f"{file}, row {row + 1} (ecg_id {ids[row]}): {name} is {table[name][row]!r}; a number or nothing was "
-                f"expected ({len(bad)} such rows). Download the table again."
-            )
-        if len(bad):
+    for name in (column for column in table.frame.columns if column != ID):
+        numbers = numbers_in(table[name].str.to_lowercase().replace({"true": "1", "false": "0"}))
+        bad = numbers.is_null() & table[name].is_not_null()
+        if name in needed:
+            table.refuse(name, bad, "a number or nothing")
+        elif bad.any():
             unreadable.append(name)
             continue
         values = numbers.fill_null(np.nan).to_numpy()
@@ -223,32 +211,20 @@ def _aggregated(rule: Rule, values: list[np.ndarray]) -> np.ndarray:
     return np.take_along_axis(stacked, largest[None], axis=0)[0]
 
 
-def _read(file: Path) -> pl.DataFrame:
-    import polars as pl
+def _read(file: Path, needed: tuple[str, ...] = ()) -> TextTable:
+    from .table_files import read_table
 
-    if not file.is_file():
-        raise DataError(f"{file} does not exist. Download the folders `features` and `labels` of PTB-XL+ 1.0.1.")
-    try:
-        # As text: one odd cell would make a column text anyhow, and is to be named.
-        return pl.read_csv(file, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{file} cannot be read as a table: {error} Download it again.") from None
-
-
-def _ids(table: pl.DataFrame, file: Path) -> np.ndarray:
-    import polars as pl
-
-    if ID not in table.columns:
-        raise DataError(f"{file} has no column {ID}; found {', '.join(table.columns[:_SHOWN])}. Download it again.")
+    table = read_table(file, (ID, *needed), where="the folder of PTB-XL+ 1.0.1 that holds `features` and `labels`")
     if not len(table):
         raise DataError(f"{file} has no rows. Download it again.")
-    numbers = table[ID].cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
-    bad = np.flatnonzero(~(np.isfinite(numbers) & (numbers == np.round(numbers))))
-    if len(bad):
-        row = int(bad[0])
-        raise DataError(f"{file}, row {row + 1}: {ID} is {table[ID][row]!r}; a whole number was expected.")
-    ids = numbers.astype(np.int64)
+    return table
+
+
+def _ids(table: TextTable) -> np.ndarray:
+    numbers = table.numbers(ID, finite=True)
+    table.refuse(ID, (numbers != numbers.round()).fill_null(True), "a whole number")
+    ids = numbers.to_numpy().astype(np.int64)
     twice = [value for value, count in Counter(ids.tolist()).items() if count > 1]
     if twice:
-        raise DataError(f"{file} has {ID} {twice[0]} more than once ({len(twice)} such ids). Download it again.")
+        raise DataError(f"{table.file} has {ID} {twice[0]} more than once ({len(twice)} such ids). Download it again.")
     return ids

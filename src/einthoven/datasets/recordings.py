@@ -14,6 +14,7 @@ import numpy as np
 
 from einthoven.foundation.errors import DataError
 
+from .file_checks import unreadable
 from .wfdb_files import check_signal_files, check_sums, digital_samples, millivolts, read_header
 from .wfdb_header import Header
 
@@ -37,7 +38,7 @@ def decode_212(content: bytes | np.ndarray, count: int) -> np.ndarray:
     return samples.reshape(-1)[:count]
 
 
-class Recording:
+class PartReader:
     """One recording, opened to read parts of it; its checksums are compared once, when it is opened.
 
     Args:
@@ -94,12 +95,19 @@ class Recording:
         count = len(self._header.signals)
         begin, end = start * count, stop * count
         if self._header.signals[0].format == "16":
-            flat = np.fromfile(self._file, dtype="<i2", count=end - begin, offset=2 * begin)
+            flat = self._stored("<i2", end - begin, offset=2 * begin)
         else:
             even = begin - begin % 2  # samples are packed in pairs
-            raw = np.fromfile(self._file, dtype=np.uint8, count=(end - even + 1) // 2 * 3, offset=even // 2 * 3)
+            raw = self._stored("u1", (end - even + 1) // 2 * 3, offset=even // 2 * 3)
             flat = decode_212(raw, end - even)[begin - even :]
         return flat.reshape(-1, count).T
+
+    def _stored(self, dtype: str, count: int, *, offset: int) -> np.ndarray:
+        """Numbers as they lie in the file from a byte on; (count,), or what there is of them."""
+        try:
+            return np.fromfile(self._file, dtype=dtype, count=count, offset=offset)
+        except OSError as error:
+            raise unreadable(f"{self._file.name} of {self._where}", error) from error
 
     def _check_sums(self) -> None:
         sums = np.zeros(len(self._header.signals), dtype=np.int64)

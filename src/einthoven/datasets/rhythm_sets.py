@@ -18,11 +18,11 @@ from einthoven.foundation.errors import DataError, UsageError
 from .columns import LabelColumns, RecordTable, SplitColumn
 from .dataset import Record, Scan, SourceRecord, TaskTable
 from .fold_rules import FOLD_RULES, FOLDS
-from .recordings import Recording
+from .recordings import PartReader
 from .splitting import patient_folds
 from .wfdb_files import read_header
 from .wfdb_header import Header
-from .windows import NO_RHYTHM, Marked, Windows, cut, read_marks
+from .windows import NO_RHYTHM, AnnotatedRecording, Windows, cut, read_marks
 
 AF = "AFIB"
 _LONGEST_WINDOW = 3600
@@ -61,7 +61,7 @@ def all_channels(count: int) -> Callable[[Header], tuple[int, ...] | str]:
     return pick
 
 
-def mark(source: Path, stems: Sequence[str], of: RhythmSet) -> list[Marked]:
+def read_annotated(source: Path, stems: Sequence[str], of: RhythmSet) -> list[AnnotatedRecording]:
     """Read headers and annotations of all recordings that are there.
 
     Args:
@@ -76,7 +76,7 @@ def mark(source: Path, stems: Sequence[str], of: RhythmSet) -> list[Marked]:
         files = (f"{stem}.hea", f"{stem}.atr", f"{stem}.dat")
         patient = of.patient_of.get(name, name)
         if not all((source / file).is_file() for file in files):
-            found.append(Marked(name, patient, files, None))
+            found.append(AnnotatedRecording(name, patient, files, None))
             continue
         where = f"record {name}"
         header = read_header(source / stem, where=where)
@@ -84,12 +84,12 @@ def mark(source: Path, stems: Sequence[str], of: RhythmSet) -> list[Marked]:
             raise DataError(f"{stem}.hea is sampled at {header.rate:g} Hz; {of.rate:g} Hz was expected.")
         picked = of.pick(header)
         if isinstance(picked, str):
-            found.append(Marked(name, patient, files, None, left_out=picked))
+            found.append(AnnotatedRecording(name, patient, files, None, left_out=picked))
             continue
         starts, rhythms = read_marks(source / stem, where=where)
         if of.unmarked and (not len(starts) or starts[0] > 0):
             starts, rhythms = np.insert(starts, 0, 0), (of.unmarked, *rhythms)
-        found.append(Marked(name, patient, files, header.samples, starts, rhythms, of.about(header)))
+        found.append(AnnotatedRecording(name, patient, files, header.samples, starts, rhythms, of.about(header)))
     return found
 
 
@@ -113,7 +113,7 @@ def scan_windows(
     seconds: int,
     splits: Callable[[Windows], Mapping[str, SplitColumn]] | None = None,
     notes: tuple[str, ...] = (),
-) -> tuple[Scan, Windows, list[Marked]]:
+) -> tuple[Scan, Windows, list[AnnotatedRecording]]:
     """The scan of a database of long recordings, and what it was made from.
 
     Args:
@@ -121,8 +121,8 @@ def scan_windows(
         splits: default five folds of patients.
     """
     length = round(seconds * of.rate)
-    marked = mark(source, stems, of)
-    windows = cut(marked, length=length, declared=of.rhythms)
+    annotated = read_annotated(source, stems, of)
+    windows = cut(annotated, length=length, declared=of.rhythms)
     unknown = Counter(windows.names[code] for code in windows.rhythm if code >= len(of.rhythms))
     whole = windows.start >= 0
     without = int((whole & (windows.rhythm == NO_RHYTHM)).sum())
@@ -131,8 +131,8 @@ def scan_windows(
         notes = (*notes, f"Windows of rhythms that the task `rhythm` does not name are not in it: {shown}.")
     if without:
         notes = (*notes, f"{without} windows have no annotated sample; they are in no task.")
-    here = sum(one.samples is not None for one in marked)
-    absent = sum(one.samples is None and not one.left_out for one in marked)
+    here = sum(one.samples is not None for one in annotated)
+    absent = sum(one.samples is None and not one.left_out for one in annotated)
     if absent:
         notes = (
             f"{here} of {here + absent} recordings are here; each of the others counts as one of the records promised.",
@@ -152,7 +152,7 @@ def scan_windows(
         rules={name: version, "windows": "1: no overlap, rest dropped, most samples decide"},
         notes=notes,
     )
-    return scan, windows, marked
+    return scan, windows, annotated
 
 
 def af_task(windows: Windows) -> TaskTable:
@@ -187,13 +187,13 @@ def fold_columns(records: RecordTable, *, recordings: pl.Series) -> dict[str, Sp
 
 def window_reader(source: Path, of: RhythmSet, length: int) -> Callable[[SourceRecord], Record]:
     """What reads a window; the recording it was cut from stays open for the next one."""
-    opened: dict[str, Recording] = {}
+    opened: dict[str, PartReader] = {}
 
     def read(record: SourceRecord) -> Record:
         stem = record.files[0].removesuffix(".hea")
         name, _, number = record.record_id.rpartition("-")
         if stem not in opened:
-            recording = Recording(source / stem, record_id=name)
+            recording = PartReader(source / stem, record_id=name)
             opened.clear()
             opened[stem] = recording
         recording = opened[stem]

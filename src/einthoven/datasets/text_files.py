@@ -1,13 +1,14 @@
-"""Text files of a source folder: UTF-8 or a message, tables with the columns they need or a message."""
+"""Text files of a source folder: UTF-8 or a message. Tables with a header are read by `table_files`."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 from pathlib import Path
 
 from einthoven.foundation.errors import DataError
+
+from .file_checks import LFS_POINTER, check_file, unreadable
 
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -27,7 +28,9 @@ def read_text(file: Path, *, where: str) -> str:
     try:
         content = file.read_bytes()
     except OSError as error:
-        raise DataError(f"{file} cannot be read ({error.strerror or error}). Check who may read it.") from None
+        raise unreadable(str(file), error) from None
+    if content.startswith(LFS_POINTER):
+        check_file(file)
     start = len(_BOM) if content.startswith(_BOM) else 0
     try:
         text = content[start:].decode("utf-8")
@@ -58,40 +61,3 @@ def read_rows(file: Path, *, where: str) -> list[list[str]]:
         raise DataError(
             f"{file} cannot be read as a table: {error}, line {reader.line_num}. Download it again."
         ) from None
-
-
-def read_table(file: Path, columns: Sequence[str], *, where: str) -> list[dict[str, str]]:
-    """The rows of a CSV file with a header, column -> cell; a cell that a row lacks is "".
-
-    Args:
-        columns: those it must have.
-        where: as in `read_text`.
-
-    Raises:
-        DataError: as `read_rows` and `check_columns`; or a row has more cells than there are columns.
-    """
-    header, *rows = read_rows(file, where=where) or [[]]
-    check_columns(file, header, columns)
-    for number, row in enumerate(rows, 1):
-        if any(row[len(header) :]):
-            # A comma too many moves every cell behind it into another column.
-            raise DataError(
-                f"{file}, row {number}: {len(row)} cells; {len(header)} were expected. Put quotes around a cell with a "
-                "comma, or download the file again."
-            )
-    return [{**dict.fromkeys(header, ""), **dict(zip(header, row, strict=False))} for row in rows]
-
-
-def check_columns(file: Path, header: Sequence[str], columns: Sequence[str]) -> None:
-    """Refuse a header that lacks one of the columns, or has it more than once.
-
-    Raises:
-        DataError: naming them.
-    """
-    if missing := [column for column in columns if column not in header]:
-        raise DataError(f"{file} has no column {', '.join(missing)}; found {', '.join(header)}. Download it again.")
-    if repeated := [column for column in columns if header.count(column) > 1]:
-        raise DataError(
-            f"{file} has more than one column {', '.join(repeated)}; one was expected. Remove the others, or download "
-            "it again."
-        )

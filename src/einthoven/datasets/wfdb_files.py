@@ -18,10 +18,10 @@ from einthoven.signals.leads import canonical_leads
 from einthoven.signals.units import to_millivolts
 
 from .dataset import Record
+from .file_checks import LFS_POINTER
 from .file_content import read_content
 from .wfdb_header import Header, parse_header
 
-_LFS = b"version https://git-lfs.github.com/spec/"
 # Bytes for two samples, so that the packed formats are whole numbers (WFDB signal(5)).
 _BYTES_FOR_TWO = {"8": 2, "16": 4, "24": 6, "32": 8, "61": 4, "80": 2, "160": 4, "212": 3}
 # Three samples in four bytes; and FLAC, of which a block of 65,535 samples has more than one byte.
@@ -107,7 +107,7 @@ def _unreadable(file: Path, where: str, error: OSError | UnicodeEncodeError) -> 
 
 
 def _refuse_pointer(content: bytes, file: Path, where: str, size: int) -> None:
-    if content.startswith(_LFS):
+    if content.startswith(LFS_POINTER):
         raise DataError(
             f"{file.name} of {where} is a git-lfs pointer ({size} bytes of text), not the file itself. "
             "Run `git lfs pull` in the folder it was cloned to, or download the file from its source."
@@ -196,7 +196,7 @@ def check_signal_files(stem: Path, header: Header, where: str) -> None:
 def _size(file: Path, where: str) -> int:
     try:
         with file.open("rb") as stream:
-            _refuse_pointer(stream.read(len(_LFS)), file, where, size := file.stat().st_size)
+            _refuse_pointer(stream.read(len(LFS_POINTER)), file, where, size := file.stat().st_size)
     except (OSError, UnicodeEncodeError) as error:
         raise _unreadable(file, where, error) from None
     return size

@@ -22,7 +22,7 @@ NO_RHYTHM = -1
 
 
 @dataclass(frozen=True)
-class Marked:
+class AnnotatedRecording:
     """One recording, and where its rhythms begin.
 
     Attributes:
@@ -110,31 +110,31 @@ def majority(starts: np.ndarray, codes: np.ndarray, *, samples: int, length: int
     return found
 
 
-def _or_left_out(marked: Marked, length: int) -> Marked:
-    if marked.samples is None or marked.samples >= length:
-        return marked
-    return replace(marked, samples=None, left_out="shorter than one window")
+def _or_left_out(annotated: AnnotatedRecording, length: int) -> AnnotatedRecording:
+    if annotated.samples is None or annotated.samples >= length:
+        return annotated
+    return replace(annotated, samples=None, left_out="shorter than one window")
 
 
-def cut(recordings: Sequence[Marked], *, length: int, declared: Sequence[str]) -> Windows:
+def cut(recordings: Sequence[AnnotatedRecording], *, length: int, declared: Sequence[str]) -> Windows:
     """The windows of recordings.
 
     Args:
         length: samples of a window.
         declared: rhythms in the order in which ties go; others are added behind as they occur.
     """
-    names = list(dict.fromkeys([*declared, *(name for marked in recordings for name in marked.rhythms)]))
+    names = list(dict.fromkeys([*declared, *(name for annotated in recordings for name in annotated.rhythms)]))
     code_of = {name: code for code, name in enumerate(names)}
     counts, starts, rhythms = [], [], []
-    recordings = [_or_left_out(marked, length) for marked in recordings]
-    for marked in recordings:
-        if marked.samples is None:
+    recordings = [_or_left_out(annotated, length) for annotated in recordings]
+    for annotated in recordings:
+        if annotated.samples is None:
             counts.append(1)
             starts.append(np.array([-1]))
             rhythms.append(np.array([NO_RHYTHM], dtype=np.int16))
             continue
-        codes = np.array([code_of[name] for name in marked.rhythms], dtype=np.int64)
-        rhythm = majority(marked.starts, codes, samples=marked.samples, length=length)
+        codes = np.array([code_of[name] for name in annotated.rhythms], dtype=np.int64)
+        rhythm = majority(annotated.starts, codes, samples=annotated.samples, length=length)
         counts.append(len(rhythm))
         starts.append(np.arange(len(rhythm), dtype=np.int64) * length)
         rhythms.append(rhythm)

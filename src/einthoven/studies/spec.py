@@ -7,12 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from einthoven.foundation.errors import UsageError, nearest
+from einthoven.foundation.names import PATTERN
 from einthoven.probing.grid import ProbeGrid
 
 # `true` is a number to Python and never one to a user.
 Whole = Annotated[int, Field(strict=True)]
 _Strict = ConfigDict(frozen=True, extra="forbid")
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+Name = Annotated[str, Field(pattern=f"^{PATTERN}$")]
 
 
 class EncoderChoice(BaseModel):

@@ -24,9 +24,10 @@ from einthoven.datasets.importing.forecasting import (
     outcome,
 )
 from einthoven.datasets.importing.labels import ReadTask
-from einthoven.datasets.importing.mapping import ForecastingTask, parse_plan
+from einthoven.datasets.importing.mapping import parse_plan
 from einthoven.datasets.importing.preparing import import_table
 from einthoven.datasets.importing.table import DAY, Table, Times
+from einthoven.datasets.importing.task_mapping import ForecastingTask
 from einthoven.foundation.errors import DataError, UsageError
 
 from .ward import Ward, write_table
@@ -417,3 +418,59 @@ def test_code15_deaths(real_data: Path, home: Path) -> None:
     assert cohort.manifest.notes[-1] == (
         "Task death-7y: 3 of 10 records are in it; left out: 4 (censored before the horizon), 3 (no follow-up known)."
     )
+
+
+DATES = {"kind": "forecasting", "label": "x", "horizon_days": 365, "event_time": "dead", "followed_until": "seen"}
+
+
+def test_dates_of_events_have_a_format_too(ward: Ward, home: Path) -> None:
+    ward.write("npy")
+    for index, row in enumerate(ward.rows):
+        row |= {"when": "2020/31/05", "dead": "01.06.2020" if index == 3 else "", "seen": "31.05.2022"}
+    task = {**DATES, "format": "%d.%m.%Y"}
+    plan = ward.plan(time={"column": "when", "format": "%Y/%d/%m"}, tasks={"d": task})
+    found = import_table(ward.table(), ward.signals, parse_plan(plan, where="plan")).task("d")
+    assert found.targets.ravel().tolist() == [index == 3 for index in range(24)]
+    for wrong, words in (({"format": "%d.%m"}, "`format` is '%d.%m'; year, month and day"),):
+        with pytest.raises(UsageError, match=words):
+            parse_plan({**plan, "tasks": {"d": {**task, **wrong}}}, where="plan")
+    durations = {"kind": "forecasting", "label": "x", "horizon_days": 1, "event": "e", "time_to": "t", "unit": "days"}
+    with pytest.raises(UsageError, match="`format` is of dates"):
+        parse_plan({**plan, "tasks": {"d": {**durations, "format": "%d.%m.%Y"}}}, where="plan")
+
+
+@pytest.mark.parametrize("event", [0, 1])
+def test_days_that_are_called_years_are_refused(event: int, ward: Ward, home: Path) -> None:
+    ward.write("npy")
+    for row in ward.rows:
+        row |= {"dead": event, "time": 200}
+    task = {"kind": "forecasting", "label": "x", "horizon_years": 1, "event": "dead", "time_to": "time"}
+    with pytest.raises(DataError, match=r"24 cells of column time .*at most 130 years from the ECG \(`unit: years`\)"):
+        import_table(
+            ward.table(),
+            ward.signals,
+            parse_plan(ward.plan(tasks={"d": {**task, "unit": "years"}}), where="plan"),
+        )
+    plan = parse_plan(ward.plan(tasks={"d": {**task, "unit": "days"}}), where="plan")
+    if event:
+        assert import_table(ward.table(), ward.signals, plan).task("d").targets.all()
+
+
+@pytest.mark.parametrize("column", ["dead", "seen"])
+def test_dates_more_than_a_life_away_are_refused(column: str, ward: Ward, home: Path) -> None:
+    ward.write("npy")
+    for row in ward.rows:
+        row |= {"when": "2020-05-31", "dead": "", "seen": "2022-01-01"}
+    ward.rows[4][column] = "2262-04-11"  # the last that pandas knows
+    plan = parse_plan(ward.plan(time="when", tasks={"d": DATES}), where="plan")
+    with pytest.raises(DataError, match=rf"1 cell of column {column} .*within 130 years of the ECG's was .*\(row 5\)"):
+        import_table(ward.table(), ward.signals, plan)
+
+
+def test_a_task_that_nobody_is_in_is_refused(ward: Ward, home: Path) -> None:
+    ward.write("npy")
+    for row in ward.rows:
+        row |= {"when": "2020-05-31", "dead": "", "seen": "2020-06-01"}
+    plan = parse_plan(ward.plan(time="when", tasks={"d": DATES}), where="plan")
+    with pytest.raises(DataError, match=r"Task d has none of the 24 records; left out: 24 \(censored before"):
+        import_table(ward.table(), ward.signals, plan)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -206,11 +208,11 @@ class TestRefused:
 
     def test_a_rate_of_nothing(self) -> None:
         self.ward.rows[3]["fs"] = 0
-        self.refused("npy", words=r"a rate above 0 Hz and up to 1000000 Hz was expected.*'0' \(row 4\)", rate="fs")
+        self.refused("npy", words=r"a rate from 50 to 1000000 Hz was expected.*'0' \(row 4\)", rate="fs")
 
     def test_a_rate_of_everything(self) -> None:
         self.ward.rows[3]["fs"] = "1e308"
-        self.refused("npy", words=r"up to 1000000 Hz was expected.*'1e308' \(row 4\)", rate="fs")
+        self.refused("npy", words=r"50 to 1000000 Hz was expected.*'1e308' \(row 4\)", rate="fs")
 
     @pytest.mark.parametrize("spelling", ["./e00.npy", ".//e00.npy", "././/e00.npy"])
     def test_one_file_by_two_spellings(self, spelling: str) -> None:
@@ -245,6 +247,104 @@ class TestRefused:
 
     def test_signals_that_are_not_there(self) -> None:
         self.refused(words="24 of 24 records have no signal file")
+
+
+@pytest.mark.parametrize("rate", [501, 5000, 100_000])
+def test_a_rate_that_gives_a_length_no_ecg_has(rate: float, ward: Ward, home: Path) -> None:
+    ward.write("npy")
+    signals = {"rate": rate, "seconds": None}
+    plan = parse_plan(ward.plan(signals=signals), where="plan")
+    with pytest.raises(DataError, match=rf"500 samples per lead, {500 / rate:g} s at .*Correct signals.rate"):
+        import_table(ward.table(), ward.signals, plan)
+    assert "Correct signals.rate" in preview(ward.table(), ward.signals, plan).first
+    stated = parse_plan(ward.plan(signals={"rate": rate, "seconds": 500 / rate}), where="plan")
+    assert import_table(ward.table(), ward.signals, stated).samples == 500
+
+
+@pytest.mark.parametrize(
+    ("signals", "words"),
+    [
+        ({"rate": 50, "seconds": None}, "the first record has 500 samples, 10 s at 50 Hz"),
+        (
+            {"rate": 50, "seconds": 2, "longer": "start"},
+            "cut to 2 s, .* record has 500 samples, 10 s at 50 Hz",
+        ),
+        ({"rate": 250, "seconds": 2}, ""),
+    ],
+)
+def test_the_length_that_nothing_is_held_against_is_noted(
+    signals: dict[str, Any], words: str, ward: Ward, home: Path
+) -> None:
+    ward.write("npy")
+    (ward.signals / "e00.npy").unlink()
+    plan = parse_plan(ward.plan(signals=signals), where="plan")
+    cohort = import_table(ward.table(), ward.signals, plan, allow_missing=True)
+    assert bool(cohort.manifest.notes) == bool(words)
+    if words:
+        assert re.search(words, cohort.manifest.notes[0])
+    assert preview(ward.table(), ward.signals, plan).notes == cohort.manifest.notes
+
+
+@pytest.mark.parametrize(
+    ("kind", "signals", "words"),
+    [
+        ("npy", {"units": "V"}, r"signals.units: V of the mapping .*621.5 mV.*`units: mV` would make it 0.622 mV\."),
+        ("npy", {"units": None, "gain": 200}, r"signals.gain: 200 .*0.003108 mV.*`units: mV` would make it 0.622 mV"),
+        (
+            "stack-npy",
+            {"file": "all.npy", "row": "place"},
+            r"signals.units: mV .*`units: uV` would .*`gain: 1000` would",
+        ),
+        ("npy", {"units": "nV"}, "`units: mV` would"),
+        ("npy", {"units": None, "gain": 1e9}, "`units: mV` would"),
+    ],
+)
+def test_a_wrong_unit_is_told_in_the_words_of_the_mapping(
+    kind: str, signals: dict[str, Any], words: str, ward: Ward, home: Path
+) -> None:
+    ward.write(kind)
+    with pytest.raises(DataError, match="These are not millivolts in record e00") as caught:
+        import_table(ward.table(), ward.signals, parse_plan(ward.plan(signals=signals), where="plan"))
+    assert caught.match(words)
+    assert "to_millivolts" not in str(caught.value)
+
+
+def test_numbers_that_no_unit_makes_an_ecg_of(ward: Ward, home: Path) -> None:
+    for index, name in enumerate(ward.ids()):
+        np.save(ward.signals / f"{name}.npy", millivolts(index) * 1e12)
+    with pytest.raises(DataError, match=r"No usual unit or gain .*signals.key"):
+        import_table(ward.table(), ward.signals, parse_plan(ward.plan(), where="plan"))
+
+
+def test_numbers_that_float32_does_not_hold_are_not_finite(ward: Ward, home: Path) -> None:
+    for index, name in enumerate(ward.ids()):
+        np.save(ward.signals / f"{name}.npy", millivolts(index) * 1e300)
+    with warnings.catch_warnings(), pytest.raises(DataError, match="samples are not finite"):
+        warnings.simplefilter("error")
+        import_table(ward.table(), ward.signals, parse_plan(ward.plan(), where="plan"))
+
+
+def test_a_rate_and_a_length_that_files_contradict_name_their_keys(ward: Ward, home: Path) -> None:
+    ward.write("wfdb")
+    for signals, words in (
+        ({"rate": 500}, r"500 Hz was expected \(signals.rate: 500.*Leave signals.rate out"),
+        ({"rate": None, "seconds": 10}, r"signals.seconds: 10 at 250 Hz; these are 2 s\). Correct signals.seconds"),
+        ({"rate": None, "seconds": 1}, "signals.longer: start or centre"),
+    ):
+        plan = ward.plan(signals={"file": "{record}.hea", **SELF_DESCRIBED, "seconds": None, **signals})
+        with pytest.raises(DataError, match=words):
+            import_table(ward.table(), ward.signals, parse_plan(plan, where="plan"))
+
+
+def test_a_preview_survives_what_no_reader_foresaw(ward: Ward, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ward.write("npy")
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("what is this")
+
+    monkeypatch.setattr("einthoven.datasets.importing.reading.read_npy", broken)
+    found = preview(ward.table(), ward.signals, parse_plan(ward.plan(), where="plan"))
+    assert "RuntimeError: what is this" in found.first
 
 
 def test_one_bad_record_can_be_left_out(ward: Ward, home: Path) -> None:

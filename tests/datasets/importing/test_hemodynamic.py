@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from einthoven.datasets.dataset import TaskTable
 from einthoven.datasets.importing.hemodynamic import hemodynamic_tasks, later_records, one_a_patient
-from einthoven.datasets.importing.mapping import HemodynamicTask, parse_plan
+from einthoven.datasets.importing.mapping import parse_plan
 from einthoven.datasets.importing.preparing import import_table
 from einthoven.datasets.importing.table import Table
+from einthoven.datasets.importing.task_mapping import HemodynamicTask
 from einthoven.foundation.errors import DataError, UsageError
 
 from .ward import Ward
@@ -140,3 +141,30 @@ def test_an_imported_cohort(ward: Ward, home: Path) -> None:
     )
     assert manifest.rules["import-p-mpa"].endswith("left out: 1 no catheter value")
     assert manifest.tasks["p-mpcwp"].positives_present["test"] == {"mpcwp_gte_15": 4}
+
+
+def test_a_record_that_a_rule_puts_nowhere_stands_for_nobody(ward: Ward, home: Path) -> None:
+    """The first ECG of every patient is in no split, so that the second one counts."""
+    ward.write("npy")
+    for index, row in enumerate(ward.rows):
+        row |= {"w": 20, "half": "test" if index % 2 else "", "part": ("train", "test")[index // 2 % 2]}
+    column = {"kind": "column", "column": "half"}
+    tasks = {"p": {"kind": "hemodynamic", "mpcwp": "w"}}
+    plan = parse_plan(
+        ward.plan(tasks=tasks, splits={"half": column, "part": {**column, "column": "part"}}), where="plan"
+    )
+    cohort = import_table(ward.table(), ward.signals, plan)
+    assert cohort.split("half").tolist() == ["", "test"] * 12
+    assert cohort.split("part").tolist() == ["train", "train", "test", ""] * 6
+
+
+def test_two_templates_have_one_record_a_patient_together(ward: Ward, home: Path) -> None:
+    """Each by itself would keep another ECG of a patient, and thin out that of the other."""
+    ward.write("npy")
+    for index, row in enumerate(ward.rows):
+        row |= {"w": 20 if index % 2 else "", "a": 25, "part": "test"}
+    tasks = {"p": {"kind": "hemodynamic", "mpcwp": "w"}, "q": {"kind": "hemodynamic", "mpa": "a"}}
+    splits = {"given": {"kind": "column", "column": "part"}}
+    cohort = import_table(ward.table(), ward.signals, parse_plan(ward.plan(tasks=tasks, splits=splits), where="plan"))
+    assert cohort.split("given").tolist() == ["", "test"] * 12
+    assert cohort.manifest.notes[-1].endswith("of whom p and q take one each.")

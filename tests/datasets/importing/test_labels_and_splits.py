@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from einthoven.datasets.cohort import Cohort
+from einthoven.datasets.importing.loading import load_plan
 from einthoven.datasets.importing.mapping import Time, parse_plan
 from einthoven.datasets.importing.preparing import import_table, preview
 from einthoven.datasets.splitting import hash_split
@@ -143,7 +144,7 @@ def test_cells_that_cannot_be_meant(made: Ward, column: str, cell: str, plan: di
         ({"tasks": {"a b": {"kind": "boolean", "columns": ["afib"]}}}, "task 'a b': letters"),
         ({"tasks": {"a": {"kind": "bool", "columns": ["afib"]}}}, "tasks.a: Input tag 'bool'"),
         ({"name": "ptbxl"}, "A registered dataset is called 'ptbxl'"),
-        ({"signals": {"rate": 0}}, "greater than 0"),
+        ({"signals": {"rate": 0}}, "greater than or equal to 50"),
         ({"signals": {"gain": 200}}, "not both"),
         ({"signals": {"leads": "I,II,I"}}, "must name each lead once"),
         ({"signals": {"row": "place", "row_ids": "exam_id"}}, "`row` or `row_ids`, not both"),
@@ -173,6 +174,30 @@ def test_cells_that_cannot_be_meant(made: Ward, column: str, cell: str, plan: di
         ),
         ({"sex": {"codes": {}}}, "mapping: sex.column is missing"),
         ({"splits": {"f": {"kind": "folds", "folds": "x"}}}, "mapping: splits.f.folds: a whole number was expected"),
+        ({"signals": {"rate": 49}}, "signals.rate: Input should be greater than or equal to 50"),
+        ({"signals": {"rate": True}}, "signals.rate: a number was expected: YAML reads yes, no"),
+        ({"signals": {"seconds": True}}, "signals.seconds: a number was expected: YAML reads yes, no"),
+        ({"splits": {"f": {"kind": "folds", "seed": False}}}, "splits.f.seed: a number was expected: YAML reads"),
+        ({"signals": {"leads": "I,II,"}}, "`leads` has an empty name"),
+        ({"signals": {"leads": "I II V1"}}, "`leads` is one name, 'I II V1': write commas"),
+        ({"signals": {"leads": ["I", "lead i"]}}, "must name each lead once, and has I twice"),
+        ({"signals": {"unit": "mV"}}, r"unknown key signals.unit, did you mean units\?"),
+        ({"splits": {"h": {"kind": "hash", "sald": "x"}}}, r"unknown key splits.h.sald, did you mean salt"),
+        ({"splits": {"a": {"kind": "folds"}, "a-2": {"kind": "hash"}}}, "two split rules come to be called 'a-2'"),
+        ({"splits": {"h": {"kind": "hash", "salt": "\ud800"}}}, "splits.h.salt with half of a surrogate pair"),
+        ({"tasks": {"a": {"kind": "boolean", "columns": {"\ud800": "afib"}}}}, "columns.* with half of a surrogate"),
+        ({"tasks": {"a": {"kind": "boolean", "columns": ["afib", "afib"]}}}, "must name each label once: afib, afib"),
+        ({"tasks": {"a": {"kind": "boolean", "columns": []}}}, "must name each label once: it is empty"),
+        ({"tasks": {"a": {"kind": "classes", "column": "rhythm", "classes": []}}}, "`classes` is empty"),
+        ({"tasks": {"a": {"kind": "codes", "column": "codes", "delimiter": ";", "labels": {}}}}, "`labels` is empty"),
+        ({"sex": {"column": "sex", "codes": {"m": "M", "M": "F"}}}, "'m' and 'M', but case does not matter"),
+        ({"sex": {"column": "sex", "codes": {0: "M", "0": "F"}}}, "two keys stand for one cell: 0, '0'"),
+        (
+            {"splits": {"s": {"kind": "column", "column": "part", "codes": {"A": "val", "a": "test"}}}},
+            "'A' and 'a', but case does not matter",
+        ),
+        ({"separator": '"'}, "`separator` is '\"'; a mark such as"),
+        ({"separator": "\n"}, "a mark such as ';'"),
     ],
 )
 def test_mappings_that_cannot_be_meant(made: Ward, plan: dict[str, Any], words: str) -> None:
@@ -230,3 +255,43 @@ def test_a_preview_writes_nothing_and_counts_what_would_be(made: Ward, home: Pat
     assert found.tasks["af"].positives_promised["train"] == {"afib": 4}
     broken = parse_plan(made.plan(signals={"units": "uV"}), where="plan")
     assert "These are not millivolts" in preview(made.table(), made.signals, broken).first
+
+
+NOTHING = ("NaN", "null", "<NA>", "#N/A")
+
+
+@pytest.mark.parametrize("column", ["ecg", "patient"])
+@pytest.mark.parametrize("cell", NOTHING)
+def test_what_programs_write_for_nothing_is_no_id(column: str, cell: str, made: Ward) -> None:
+    """Else all patients without an id would be one."""
+    made.rows[2][column] = cell
+    refused(made, rf"1 cell of column {column} .*an id was expected.*'{cell}' \(row 3\)")
+
+
+@pytest.mark.parametrize("cell", NOTHING)
+def test_what_programs_write_for_nothing_is_no_class_and_no_code(cell: str, made: Ward) -> None:
+    made.rows[2]["rhythm"] = made.rows[2]["codes"] = cell
+    classes: dict[str, Any] = {"kind": "classes", "column": "rhythm"}
+    refused(made, rf"a class or an empty cell .*'{cell}' \(row 3\)", tasks={"t": classes})
+    assert imported(made, tasks={"t": {**classes, "classes": ["SR", "AF", "PACE", cell]}}).task("t").targets[2, 3]
+    codes: dict[str, Any] = {"kind": "codes", "column": "codes", "delimiter": ";"}
+    for more in ({}, {"labels": {"A": "a"}}):
+        refused(made, rf"codes or an empty cell .*'{cell}' \(row 3\)", tasks={"t": {**codes, **more}})
+    assert not imported(made, tasks={"t": {**codes, "none": cell}}).task("t").targets[2].any()
+
+
+def test_a_delimiter_that_separates_nothing_is_noted(made: Ward) -> None:
+    tasks = {"t": {"kind": "codes", "column": "codes", "delimiter": "|"}}
+    assert "no cell of column codes has the delimiter '|'" in imported(made, tasks=tasks).manifest.notes[0]
+    assert imported(made, tasks={"t": {**tasks["t"], "delimiter": ";"}}).manifest.notes == ()
+
+
+@pytest.mark.parametrize("text", ["name: a\nname: b\n", "tasks: {a: {kind: boolean, kind: codes}}\n"])
+def test_a_key_that_stands_twice_in_a_mapping_is_refused(text: str, tmp_path: Path) -> None:
+    """YAML would keep the last one, and a task be lost without a word."""
+    (tmp_path / "m.yaml").write_text(text)
+    with pytest.raises(UsageError, match="stands here for the second time"):
+        load_plan(tmp_path / "m.yaml")
+    (tmp_path / "m.yaml").write_text("a: &a {kind: codes}\nb: {<<: *a, kind: boolean}\n")
+    with pytest.raises(UsageError, match="unknown key a"):
+        load_plan(tmp_path / "m.yaml")

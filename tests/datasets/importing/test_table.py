@@ -196,3 +196,22 @@ def test_times_of_day_and_dates_only(tmp_path: Path) -> None:
     assert [read.times(name).dates_only for name in "abc"] == [True, True, False]
     assert read.times("c").microseconds(whole_days=True) == [19874 * DAY] * 2
     assert read.times("c").microseconds() == [19874 * DAY, 19874 * DAY + 60_000_000]
+
+
+@pytest.mark.parametrize("rows", ['a,""nan""\n', 'a,"b"c\n', '"a"b,c\n', 'a,"b\n'])
+def test_text_beside_the_quotes_of_a_cell_is_refused(rows: str, tmp_path: Path) -> None:
+    """Polars and Python's csv make different cells of it."""
+    with pytest.raises(DataError, match=r"is no CSV: .*near row 1.*Double the quotes"):
+        table(tmp_path, "x,y\n" + rows)
+
+
+def test_the_line_that_excel_writes_for_itself(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="begins with 'sep=;', which is for Excel alone"):
+        table(tmp_path, "sep=;\na;b\n1;2\n")
+
+
+@pytest.mark.parametrize("day", ["9999-12-31", "1900-01-01", "0001-01-01", "10101010"])
+def test_dates_that_stand_for_never_or_unknown_are_refused(day: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=rf"a date from 1900-01-02 to 2299-12-31 \(empty.*'{day}' \(row 2\)"):
+        table(tmp_path, f"a,b\n2024-05-31,1\n{day},1\n").times("a")
+    assert table(tmp_path, "a,b\n2199-05-31,1\n1901-01-01,1\n").times("a").dates_only  # as shifted ones may be

@@ -14,15 +14,13 @@ records are large, about twice the usual; as tenths of mV they would be five tim
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
-from einthoven.datasets.text_files import check_columns, read_text
+from einthoven.datasets.person import ages_of
 from einthoven.foundation.errors import DataError
 
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from einthoven.datasets.array_files import Rows
+    from einthoven.datasets.table_files import TextTable
 
 METADATA = "exams.csv"
 LABELS = ("1dAVb", "RBBB", "LBBB", "SB", "ST", "AF")
@@ -37,11 +36,7 @@ _RATE = 400.0
 # DI, DII, DIII, AVR, AVL, AVF, V1 to V6, as the release says; the limb-lead laws hold in this order.
 _LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 _COLUMNS = ("exam_id", "patient_id", "age", "is_male", *LABELS, "normal_ecg", "death", "timey", "trace_file")
-_FLAGS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 _NOBODY = "0"
-# Older than any verified person: a code, not an age.
-_OLDEST = 125.0
-_AGAIN = "Correct it or download the file again."
 
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
@@ -54,18 +49,17 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
 
     table = _exams(source / METADATA)
     ids, patients = table["exam_id"], table["patient_id"]
-    flags = {label: _flags(table, label, empty=False) for label in LABELS}
-    ages = _numbers(table, "age")
-    years = _numbers(table, "timey", finite=True)
-    death = _flags(table, "death", empty=True)
-    male = _flags(table, "is_male", empty=True)
+    flags = {label: table.flags(label) for label in LABELS}
+    years = table.numbers("timey", finite=True)
+    death = table.flags("death", empty=True)
+    male = table.flags("is_male", empty=True)
     metadata = pl.DataFrame(
         {
-            "age": ages.set(~ages.is_between(0, _OLDEST), None),
+            "age": ages_of(table.numbers("age")),
             "sex": pl.DataFrame({"male": male})
             .select(pl.when(pl.col("male")).then(pl.lit("M")).when(~pl.col("male")).then(pl.lit("F")))
             .to_series(),
-            "normal_ecg": _flags(table, "normal_ecg", empty=True),
+            "normal_ecg": table.flags("normal_ecg", empty=True),
             "death": death,
             "years": years,
         }
@@ -78,10 +72,10 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     died = followed.drop_nulls().to_numpy().astype(np.uint8)[:, None]
     return Scan(
         records=RecordTable(
-            ids, patients, files=table.select(pl.concat_list("trace_file")).to_series(), metadata=metadata
+            ids, patients, files=table.frame.select(pl.concat_list("trace_file")).to_series(), metadata=metadata
         ),
         tasks={
-            "six": TaskTable(LABELS, LabelColumns(ids, LABELS, every, targets)),
+            "abnormalities": TaskTable(LABELS, LabelColumns(ids, LABELS, every, targets)),
             "death-1y": TaskTable(("death",), LabelColumns(ids, ("death",), rows, died)),
         },
         splits={"hash": hash_split(dict(zip(ids, patients, strict=True)), salt="einthoven", train=0.7, val=0.1)},
@@ -105,55 +99,18 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     )
 
 
-def _exams(file: Path) -> pl.DataFrame:
-    """exams.csv, all text, records of one HDF5 file together."""
+def _exams(file: Path) -> TextTable:
+    """exams.csv, records of one HDF5 file together."""
     import polars as pl
 
-    text = read_text(file, where="the folder that holds it and exams_part*.hdf5")
-    try:
-        # polars would give a repeated column another name.
-        check_columns(file, next(csv.reader(io.StringIO(text, newline="")), []), _COLUMNS)
-        table = pl.read_csv(text.encode(), infer_schema=False)
-    except (csv.Error, pl.exceptions.PolarsError) as error:
-        raise DataError(f"{file} cannot be read as a table: {error} Download it again.") from None
-    for column in ("exam_id", "patient_id", "trace_file"):
-        empty = table[column].is_null().arg_true()
-        if len(empty):
-            raise DataError(
-                f"{file}: {len(empty)} rows have no {column}, first row {empty[0] + 1}; each needs one. {_AGAIN}"
-            )
+    from einthoven.datasets.table_files import read_table
+
+    table = read_table(file, _COLUMNS, where="the folder that holds it and exams_part*.hdf5")
+    table.require("exam_id", "patient_id", "trace_file")
     # What is read one after the other should lie in one file. Part 2 is before part 10.
     part = pl.col("trace_file").str.extract(r"(\d+)\.\w+$").cast(pl.Int64, strict=False)
-    return table.select(_COLUMNS).sort(part, "trace_file", maintain_order=True)
-
-
-def _numbers(table: pl.DataFrame, column: str, *, finite: bool = False) -> pl.Series:
-    """A column of numbers, None where a row has none or "nan"; `finite`: whether one without end is refused."""
-    import polars as pl
-
-    numbers = table[column].cast(pl.Float64, strict=False)
-    bad = numbers.is_null() & table[column].is_not_null()
-    _refuse_first(table, column, bad | numbers.is_infinite().fill_null(False) if finite else bad, "a number")
-    return numbers.fill_nan(None)
-
-
-def _flags(table: pl.DataFrame, column: str, *, empty: bool) -> pl.Series:
-    """A column of True and False; `empty`: whether a row may have neither."""
-    import polars as pl
-
-    flags = table[column].str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
-    bad = flags.is_null() & table[column].is_not_null() if empty else flags.is_null()
-    _refuse_first(table, column, bad, "True, False or nothing" if empty else "True or False")
-    return flags
-
-
-def _refuse_first(table: pl.DataFrame, column: str, bad: pl.Series, expected: str) -> None:
-    rows = bad.arg_true()
-    if len(rows):
-        raise DataError(
-            f"{METADATA}: {len(rows)} rows have no valid {column}; {expected} was expected. First: exam "
-            f"{table['exam_id'][int(rows[0])]} has {table[column][int(rows[0])]!r}. {_AGAIN}"
-        )
+    places = table.frame.with_row_index("place").sort(part, "trace_file", maintain_order=True)["place"]
+    return table.take(places.to_numpy())
 
 
 def _one_year(death: pl.Series, years: pl.Series) -> pl.Series:
@@ -238,7 +195,7 @@ DATASET = Dataset(
         ),
         rates=(_RATE,),
         tasks={
-            "six": TaskCard("6 labels: 1dAVb, RBBB, LBBB, SB, ST, AF; every record", "rhythm+waveform"),
+            "abnormalities": TaskCard("6 labels: 1dAVb, RBBB, LBBB, SB, ST, AF; every record", "rhythm+waveform"),
             "death-1y": TaskCard(
                 "death in (0, 1] year; first exams followed for a year or until death, which is after the ECG",
                 "forecasting",

@@ -15,7 +15,7 @@ these) and the twelve `*_flag`; `ecg_key` and others are kept where they are.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,12 +32,15 @@ from einthoven.datasets.dataset import (
     TaskTable,
 )
 from einthoven.datasets.downloading.release import physionet
+from einthoven.datasets.person import SEXES, ages_of
 from einthoven.foundation.errors import DataError
 from einthoven.signals.leads import STANDARD_LEADS
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
+
+    from einthoven.datasets.table_files import TextTable
 
 METADATA = "echonext_metadata_100k.csv"
 NORMALISATION = "waveform_normalization_params.json"
@@ -63,7 +66,7 @@ _PUBLISHED = (
     "github.com/PierreElias/IntroECG, folder '7-EchoNext Minimodel/models/echonext_multilabel_minimodel/'; copy it "
     "into the source folder"
 )
-_SEXES = {"male": "M", "female": "F", "1": "M", "1.0": "M", "0": "F", "0.0": "F"}
+_SEXES = {**SEXES, "1": "M", "1.0": "M", "0": "F", "0.0": "F"}
 _KEPT = ("ecg_key", "acquisition_year", "location_setting", "race_ethnicity", "most_recent_ecg")
 
 
@@ -82,12 +85,12 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     flags, person = np.column_stack([_flags(table, label) for label in LABELS]), _person(table)
     # Split by split, so that records of one array follow each other and it is read and digested once.
     order = np.argsort([(*SPLITS, _NO_SPLIT).index(split) for split in table["split"]], kind="stable")
-    table, flags, person = table[order], flags[order], person[order]
+    table, flags, person = table.take(order), flags[order], person[order]
     # A record is known by its place in its array, which is all that ties the two together.
     place = pl.int_range(pl.len()).over("split").cast(pl.String).str.zfill(6)
-    ids = table.select(record=pl.col("split") + "-" + place)["record"]
+    ids = table.frame.select(record=pl.col("split") + "-" + place)["record"]
     used = pl.col("split") != _NO_SPLIT
-    files = table.select(
+    files = table.frame.select(
         file=pl.when(used).then(pl.concat_list(pl.lit("EchoNext_") + pl.col("split") + "_waveforms.npy")).otherwise([])
     )["file"]
     records = RecordTable(
@@ -95,7 +98,7 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         table["patient_key"],
         files=files,
         metadata=person,
-        left_out=table.select(why=pl.when(used).then(pl.lit("")).otherwise(pl.lit("in no split")))["why"],
+        left_out=table.frame.select(why=pl.when(used).then(pl.lit("")).otherwise(pl.lit("in no split")))["why"],
     )
     rows = np.flatnonzero(table["split"] != _NO_SPLIT)
 
@@ -155,32 +158,18 @@ def read_normalisation(file: Path) -> tuple[np.ndarray, np.ndarray]:
     return mean, sd
 
 
-def _metadata(file: Path) -> pl.DataFrame:
-    import polars as pl
+def _metadata(file: Path) -> TextTable:
+    from einthoven.datasets.table_files import read_table
 
-    if not file.is_file():
-        raise DataError(f"{file} does not exist. --source must name the folder of EchoNext 1.1.0 that holds it.")
-    try:
-        table = pl.read_csv(file, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{file} cannot be read as a table: {error} Download it again.") from None
     needed = ("split", "patient_key", *(f"{label}_flag" for label in LABELS))
-    missing = [column for column in needed if column not in table.columns]
-    if missing:
-        raise DataError(f"{file.name} has no column {', '.join(missing)}; found {', '.join(table.columns)}.")
+    table = read_table(file, needed, where="the folder of EchoNext 1.1.0 that holds it")
     known = (*SPLITS, _NO_SPLIT)
-    strange = table.filter(~pl.col("split").is_in(known) | pl.col("split").is_null())["split"]
-    if len(strange):
-        raise DataError(
-            f"{file.name}: {len(strange)} rows have the split {strange[0]!r}; {', '.join(known)} were expected."
-        )
-    nobody = table["patient_key"].is_null().arg_true()
-    if len(nobody):
-        raise DataError(f"{file.name}, row {nobody[0] + 1}: no patient_key, so the record cannot be kept to one split.")
+    table.refuse("split", ~table["split"].is_in(known).fill_null(False), f"one of {', '.join(known)}")
+    table.require("patient_key")
     return table
 
 
-def _check_shapes(source: Path, table: pl.DataFrame) -> None:
+def _check_shapes(source: Path, table: TextTable) -> None:
     """Refuse an array whose rows are not those of the metadata; one that does not exist is missed later."""
     from einthoven.datasets.array_files import read_npy
 
@@ -194,44 +183,28 @@ def _check_shapes(source: Path, table: pl.DataFrame) -> None:
             )
 
 
-def _flags(table: pl.DataFrame, label: str) -> np.ndarray:
+def _flags(table: TextTable, label: str) -> np.ndarray:
     """A flag of every row, uint8; of a row that is in no split it does not matter."""
     import polars as pl
 
-    numbers = table[f"{label}_flag"].cast(pl.Float64, strict=False)
-    bad = (~numbers.is_in([0.0, 1.0]).fill_null(value=False) & (table["split"] != _NO_SPLIT)).arg_true()
-    if len(bad):
-        raise DataError(
-            f"{METADATA}, row {bad[0] + 1}: {label}_flag is {table[f'{label}_flag'][bad[0]]!r}; 0 or 1 was expected "
-            f"({len(bad)} such rows)."
-        )
-    return (numbers == 1.0).fill_null(value=False).cast(pl.UInt8).to_numpy()
+    from einthoven.datasets.table_files import numbers_in
+
+    column = f"{label}_flag"
+    numbers = numbers_in(table[column])
+    known = numbers.is_in([0.0, 1.0]).fill_null(False)
+    table.refuse(column, ~known & (table["split"] != _NO_SPLIT), "0 or 1")
+    return (numbers == 1.0).fill_null(False).cast(pl.UInt8).to_numpy()
 
 
-def _person(table: pl.DataFrame) -> pl.DataFrame:
+def _person(table: TextTable) -> pl.DataFrame:
     import polars as pl
 
     kept: dict[str, pl.Series] = {}
-    if "age_at_ecg" in table.columns:
-        kept["age"] = _converted(table["age_at_ecg"], lambda text: text.cast(pl.Float64, strict=False), "years")
-        kept["age"] = kept["age"].fill_nan(None)
-    if "sex" in table.columns:
-        kept["sex"] = _converted(
-            table["sex"],
-            lambda text: text.str.strip_chars().str.to_lowercase().replace_strict(_SEXES, default=None),
-            "Male, Female, 1 or 0",
-        )
-    return pl.DataFrame({**kept, **{name: table[name] for name in _KEPT if name in table.columns}})
-
-
-def _converted(text: pl.Series, convert: Callable[[pl.Series], pl.Series], expected: str) -> pl.Series:
-    found = convert(text)
-    bad = (found.is_null() & text.is_not_null()).arg_true()
-    if len(bad):
-        raise DataError(
-            f"{METADATA}, row {bad[0] + 1}: {text.name} is {text[bad[0]]!r}; {expected} or nothing was expected."
-        )
-    return found
+    if "age_at_ecg" in table:
+        kept["age"] = ages_of(table.numbers("age_at_ecg"))
+    if "sex" in table:
+        kept["sex"] = table.coded("sex", _SEXES, dtype=pl.String, expected="Male, Female, 1 or 0, or nothing")
+    return pl.DataFrame({**kept, **{name: table[name] for name in _KEPT if name in table}})
 
 
 DATASET = Dataset(

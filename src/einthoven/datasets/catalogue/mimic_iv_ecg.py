@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+    from einthoven.datasets.table_files import TextTable
+
 RECORDS = "record_list.csv"
 MEASUREMENTS = "machine_measurements.csv"
 STATEMENTS = (
@@ -56,7 +58,7 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
 
     from einthoven.datasets.columns import RecordTable, SplitColumn
 
-    listed = _read(source / RECORDS, ("subject_id", "study_id", "path"))
+    listed = _read(source / RECORDS, ("subject_id", "study_id", "path")).frame
     measured = _measurements(source / MEASUREMENTS, listed)
     ids = listed["study_id"]
     stem = pl.col("path").str.strip_suffix(".hea")
@@ -103,26 +105,13 @@ def patient_split(patient: str) -> str:
     return "train" if share < 7 else "val" if share < 8 else "test"
 
 
-def _read(file: Path, columns: tuple[str, ...]) -> pl.DataFrame:
-    """A table as text, so that an id stays as it is written; its ids are there and each once."""
-    import polars as pl
+def _read(file: Path, filled: tuple[str, ...], others: tuple[str, ...] = ()) -> TextTable:
+    """A table as text, so that an id stays as it is written; the columns `filled` are, and each study is there once."""
+    from einthoven.datasets.table_files import read_table
 
-    if not file.is_file():
-        raise DataError(f"{file} does not exist. --source must name the folder of MIMIC-IV-ECG 1.0 that holds it.")
-    try:
-        table = pl.read_csv(file, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{file} cannot be read as a table: {error} Download it again.") from None
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise DataError(f"{file.name} has no column {', '.join(missing)}; found {', '.join(table.columns)}.")
-    for column in columns[:3] if file.name == RECORDS else columns[:2]:
-        empty = table[column].is_null().arg_true()
-        if len(empty):
-            raise DataError(f"{file.name}, row {empty[0] + 1}: no {column}. Download it again.")
-    twice = table["study_id"].filter(table["study_id"].is_duplicated())
-    if len(twice):
-        raise DataError(f"{file.name} has study_id {twice[0]} more than once ({len(twice)} such rows).")
+    table = read_table(file, (*filled, *others), where="the folder of MIMIC-IV-ECG 1.0 that holds it")
+    table.require(*filled)
+    table.unique("study_id")
     return table
 
 
@@ -130,8 +119,9 @@ def _measurements(file: Path, listed: pl.DataFrame) -> pl.DataFrame:
     """The machine's row of every listed record, in their order; `there` is null where it has none."""
     import polars as pl
 
-    measured = _read(file, ("subject_id", "study_id", *_TIMES, *_AXES))
-    reports = [column for column in _REPORTS if column in measured.columns]
+    table = _read(file, ("subject_id", "study_id"), (*_TIMES, *_AXES))
+    measured = table.frame.with_columns(table.numbers(name) for name in (*_TIMES, *_AXES))
+    reports = [column for column in _REPORTS if column in table]
     if not reports:
         raise DataError(f"{file.name} has no column report_0; found {', '.join(measured.columns)}.")
     chosen = measured.select("study_id", pl.col("subject_id").alias("there"), *reports, *_TIMES, *_AXES)
@@ -169,7 +159,7 @@ def _statements(ids: pl.Series, measured: pl.DataFrame) -> TaskTable:
 def _concepts(measured: pl.DataFrame) -> dict[str, np.ndarray]:
     import numpy as np
 
-    values = {name: _numbers(measured, name) for name in (*_TIMES, *_AXES)}
+    values = {name: measured[name].fill_null(np.nan).to_numpy() for name in (*_TIMES, *_AXES)}
     time = {name: np.where((values[name] > 0) & (values[name] < _NO_TIME), values[name], np.nan) for name in _TIMES}
 
     def interval(start: str, end: str) -> np.ndarray:
@@ -183,20 +173,6 @@ def _concepts(measured: pl.DataFrame) -> dict[str, np.ndarray]:
         "qt_interval": interval("qrs_onset", "t_end"),
         **{name: np.where(np.abs(values[name]) <= 360, values[name], np.nan) for name in _AXES},
     }
-
-
-def _numbers(measured: pl.DataFrame, column: str) -> np.ndarray:
-    import numpy as np
-    import polars as pl
-
-    numbers = measured[column].cast(pl.Float64, strict=False)
-    bad = (numbers.is_null() & measured[column].is_not_null()).arg_true()
-    if len(bad):
-        raise DataError(
-            f"{MEASUREMENTS}: study {measured['study_id'][bad[0]]} has {column} {measured[column][bad[0]]!r}; a number "
-            f"or nothing was expected ({len(bad)} such rows)."
-        )
-    return numbers.fill_null(np.nan).to_numpy()
 
 
 def _notes(measured: pl.DataFrame, concepts: Mapping[str, np.ndarray]) -> tuple[str, ...]:

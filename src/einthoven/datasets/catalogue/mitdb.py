@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, TaskCard
 from einthoven.datasets.downloading.release import physionet
 from einthoven.datasets.fold_rules import FOLD_RULES
+from einthoven.datasets.person import age_of, sex_of
 
 if TYPE_CHECKING:
     from einthoven.datasets.dataset import TaskTable
     from einthoven.datasets.wfdb_header import Header
-    from einthoven.datasets.windows import Marked, Windows
+    from einthoven.datasets.windows import AnnotatedRecording, Windows
 
 RECORDS = tuple(
     str(number)
@@ -43,8 +44,8 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         rate=rate, channels=(LEAD,), rhythms=RHYTHMS, patient_of={"202": "201"}, pick=_pick, about=_about
     )
     seconds = seconds_of(options)
-    found, windows, marked = scan_windows(source, RECORDS, database, rule="mitdb-labels: 1", seconds=seconds)
-    beats = _beat_task(source, windows, marked, length=round(seconds * rate))
+    found, windows, annotated = scan_windows(source, RECORDS, database, rule="mitdb-labels: 1", seconds=seconds)
+    beats = _beat_task(source, windows, annotated, length=round(seconds * rate))
     return replace(found, tasks={**found.tasks, "aami-beats": beats})
 
 
@@ -56,11 +57,10 @@ def _pick(header: Header) -> tuple[int, ...] | str:
 def _about(header: Header) -> dict[str, object]:
     # The first comment begins with age and sex, as "69 M 1085 1629 x1"; -1 is unknown.
     fields = header.comments[0].split() if header.comments else []
-    age = float(fields[0]) if fields and fields[0].isdigit() else None
-    return {"age": age, "sex": fields[1] if len(fields) > 1 and fields[1] in ("F", "M") else None}
+    return {"age": age_of(fields[0] if fields else None), "sex": sex_of(fields[1]) if len(fields) > 1 else None}
 
 
-def _beat_task(source: Path, windows: Windows, marked: list[Marked], *, length: int) -> TaskTable:
+def _beat_task(source: Path, windows: Windows, annotated: list[AnnotatedRecording], *, length: int) -> TaskTable:
     """Which AAMI classes of beats occur in a window."""
     from typing import Any
 
@@ -73,7 +73,7 @@ def _beat_task(source: Path, windows: Windows, marked: list[Marked], *, length: 
     column_of = {symbol: column for column, symbols in enumerate(AAMI.values()) for symbol in symbols}
     targets = np.zeros((len(windows.start), len(AAMI)), dtype=np.uint8)
     used = np.zeros(len(windows.start), dtype=bool)
-    for position, recording in enumerate(marked):
+    for position, recording in enumerate(annotated):
         if recording.samples is None or recording.name in PACED:
             continue
         rows = np.flatnonzero(windows.recording == position)

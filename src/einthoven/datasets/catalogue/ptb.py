@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
 from einthoven.datasets.downloading.release import physionet
+from einthoven.datasets.person import age_of, sex_of
 from einthoven.datasets.text_files import read_text
 from einthoven.foundation.errors import DataError
 
@@ -42,7 +43,6 @@ CLASS_OF_REASON = {
 }
 _STEM = re.compile(r"[\w-]+/[\w-]+")
 _NOT_STATED = ("", "n/a")
-_SEXES = {"male": "M", "female": "F"}
 
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
@@ -70,8 +70,8 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
                 patient_id=patient,
                 files=(f"{stem}.hea", *(f"{patient}/{file}" for file in files)),
                 metadata={
-                    "age": _age(header.comment("age")),
-                    "sex": _SEXES.get((header.comment("sex") or "").casefold()),
+                    "age": age_of(header.comment("age")),
+                    "sex": sex_of(header.comment("sex")),
                     "reason_for_admission": reason or None,
                 },
             )
@@ -120,14 +120,6 @@ def _class(reason: str, record_id: str) -> str:
             f"{', '.join(CLASS_OF_REASON)}, n/a."
         )
     return CLASS_OF_REASON[reason.casefold()]
-
-
-def _age(text: str | None) -> float | None:
-    try:
-        age = float(text or "nan")
-    except ValueError:
-        return None
-    return age if 0 <= age <= 125 else None
 
 
 def _standard_leads(record: Record) -> Record:

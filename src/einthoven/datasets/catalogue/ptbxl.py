@@ -19,6 +19,8 @@ from einthoven.foundation.errors import DataError
 if TYPE_CHECKING:
     import polars as pl
 
+    from einthoven.datasets.table_files import TextTable
+
 METADATA = "ptbxl_database.csv"
 STATEMENTS = "scp_statements.csv"
 OFFICIAL_FOLDS = {**dict.fromkeys(range(1, 9), "train"), 9: "val", 10: "test"}
@@ -26,6 +28,8 @@ OFFICIAL_FOLDS = {**dict.fromkeys(range(1, 9), "train"), 9: "val", 10: "test"}
 _AGE_ABOVE_89 = 300.0
 _COLUMNS = ("ecg_id", "patient_id", "age", "sex", "scp_codes", "strat_fold", "filename_lr", "filename_hr")
 _SEX_OF_CODE = {0.0: "M", 1.0: "F"}
+_KEPT_NUMBERS = ("height", "weight", "site")
+_KEPT_FLAGS = ("validated_by_human",)
 _KEPT = ("height", "weight", "site", "device", "recording_date", "validated_by_human", "pacemaker")
 
 
@@ -33,8 +37,8 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     """Read the two metadata files; no waveform is touched."""
     from einthoven.datasets.splitting import hash_split
 
-    table = _read_csv(source / METADATA, _COLUMNS)
-    statements = _read_csv(source / STATEMENTS, ("diagnostic_class", "diagnostic_subclass", "form", "rhythm"))
+    table = _with_types(_read(source / METADATA, _COLUMNS))
+    statements = _read(source / STATEMENTS, ("diagnostic_class", "diagnostic_subclass", "form", "rhythm")).frame
     labels_of = _labels_by_code(statements)
     known = set(statements[statements.columns[0]])
     column = "filename_lr" if rate == 100.0 else "filename_hr"
@@ -55,9 +59,7 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
                 positives[task][record_id] = found
         fold = _whole(row, "strat_fold", record_id)
         if fold not in OFFICIAL_FOLDS:
-            raise DataError(
-                f"{METADATA}: record {record_id} has strat_fold {row['strat_fold']!r}; 1 to 10 was expected."
-            )
+            raise DataError(f"{METADATA}: record {record_id} has strat_fold {row['strat_fold']}; 1 to 10 was expected.")
         official[record_id] = OFFICIAL_FOLDS[fold]
         patients[record_id] = str(row["patient_id"])
         if not row[column]:
@@ -99,22 +101,17 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     )
 
 
-def _read_csv(file: Path, columns: tuple[str, ...]) -> pl.DataFrame:
-    import polars as pl
+def _read(file: Path, columns: tuple[str, ...]) -> TextTable:
+    from einthoven.datasets.table_files import read_table
 
-    if not file.is_file():
-        raise DataError(
-            f"{file} does not exist. --source must name the folder of PTB-XL 1.0.3 that holds {METADATA} and "
-            f"{STATEMENTS}."
-        )
-    try:
-        table = pl.read_csv(file, infer_schema_length=None)
-    except pl.exceptions.PolarsError as error:
-        raise DataError(f"{file} cannot be read as a table: {error} Download it again.") from None
-    missing = [column for column in columns if column not in table.columns]
-    if missing:
-        raise DataError(f"{file.name} has no column {', '.join(missing)}; found {', '.join(table.columns)}.")
-    return table
+    return read_table(file, columns, where=f"the folder of PTB-XL 1.0.3 that holds {METADATA} and {STATEMENTS}")
+
+
+def _with_types(table: TextTable) -> pl.DataFrame:
+    """The table with those columns that a cohort keeps as what they are."""
+    kept = {name: table.numbers(name) for name in _KEPT_NUMBERS if name in table}
+    flags = {name: table.flags(name, empty=True) for name in _KEPT_FLAGS if name in table}
+    return table.frame.with_columns(**kept, **flags)
 
 
 def _labels_by_code(statements: pl.DataFrame) -> dict[str, dict[str, str]]:
@@ -193,7 +190,7 @@ def _whole(row: Mapping[str, Any], column: str, record_id: str) -> int | None:
     """A whole number of the table; PTB-XL writes those of some columns as 15709.0."""
     number = _number(row, column, record_id)
     if number is not None and not number.is_integer():
-        raise DataError(f"{METADATA}: record {record_id} has {column} {row[column]!r}; a whole number was expected.")
+        raise DataError(f"{METADATA}: record {record_id} has {column} {row[column]}; a whole number was expected.")
     return None if number is None else int(number)
 
 

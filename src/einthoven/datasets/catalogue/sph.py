@@ -10,17 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
-from einthoven.datasets.text_files import read_table
+from einthoven.datasets.person import SEXES, ages_of
+from einthoven.datasets.table_files import TextTable, read_table
 from einthoven.foundation.errors import DataError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 METADATA = "metadata.csv"
 _RATE = 500.0
+_RECORDS = 25_770
 _LEADS = ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
 _SAMPLES = re.compile(r"0*[1-9]\d{0,8}", re.ASCII)
-# Older than any verified person: a code, not an age.
-_OLDEST = 125.0
 _AGAIN = "Correct it or download the file again."
 _COLUMNS = ("ECG_ID", "AHA_Code", "Patient_ID", "Age", "Sex", "N")
 # The 44 primary statements of the release; names are those of the recommendations.
@@ -45,6 +49,8 @@ STATEMENTS = {
 
 def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     """Read metadata.csv; no sample is touched."""
+    import polars as pl
+
     from einthoven.datasets.splitting import hash_split
 
     # The release has a folder of records; copies of some of them put them beside the metadata.
@@ -52,22 +58,22 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     records: list[SourceRecord] = []
     positives: dict[str, frozenset[str]] = {}
     length_of: dict[str, int] = {}
-    rows = read_table(source / METADATA, _COLUMNS, where="the folder that holds it and records/")
-    for number, row in enumerate(rows, 1):
-        record_id = row["ECG_ID"].strip().removesuffix(".h5")
-        positives[record_id] = statements(row["AHA_Code"], record_id)
-        place = f"{METADATA}: row {number}, record {record_id},"
-        length_of[record_id] = _samples(row["N"], place)
+    table = read_table(source / METADATA, _COLUMNS, where="the folder that holds it and records/")
+    table.require("ECG_ID", "Patient_ID")
+    ages = ages_of(table.numbers("Age"))
+    sexes = table.coded("Sex", SEXES, dtype=pl.String, expected="F, M or nothing")
+    table.refuse("N", _no_samples(table), "a whole number of samples")
+    for row, age, sex in zip(table.frame.iter_rows(named=True), ages, sexes, strict=True):
+        record_id = row["ECG_ID"].removesuffix(".h5")
+        code = row["AHA_Code"] or ""
+        positives[record_id] = statements(code, record_id)
+        length_of[record_id] = int(row["N"])
         records.append(
             SourceRecord(
                 record_id=record_id,
-                patient_id=row["Patient_ID"].strip(),
+                patient_id=row["Patient_ID"],
                 files=(f"{folder}{record_id}.h5",),
-                metadata={
-                    "age": _age(row["Age"], place),
-                    "sex": _sex(row["Sex"], place),
-                    "aha_code": row["AHA_Code"],
-                },
+                metadata={"age": age, "sex": sex, "aha_code": code},
             )
         )
 
@@ -92,6 +98,8 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         splits={"hash": hash_split({r.record_id: r.patient_id for r in records}, salt="einthoven", train=0.7, val=0.1)},
         read=read,
         rate=rate,
+        # Copies of some records come with the rows of these alone.
+        whole=_RECORDS,
         samples=None,
         source_files=(METADATA,),
         rules={"sph-labels": "1: primary AHA statements, modifiers apart"},
@@ -118,26 +126,11 @@ def statements(text: str, record_id: str) -> frozenset[str]:
     return frozenset(STATEMENTS[code] for code in codes)
 
 
-def _samples(text: str, place: str) -> int:
-    if not _SAMPLES.fullmatch(text.strip()):
-        raise DataError(f"{place} has N {text!r}; a whole number of samples was expected. {_AGAIN}")
-    return int(text)
+def _no_samples(table: TextTable) -> pl.Series:
+    """Whether N of a row is no number of samples."""
+    import polars as pl
 
-
-def _age(text: str, place: str) -> float | None:
-    """Years; None for no age, and for one that nobody has."""
-    try:
-        age = float(text.strip() or "nan")
-    except ValueError:
-        raise DataError(f"{place} has Age {text!r}; a number or nothing was expected. {_AGAIN}") from None
-    return age if 0 <= age <= _OLDEST else None
-
-
-def _sex(text: str, place: str) -> str | None:
-    sex = text.strip().upper()
-    if sex not in ("F", "M", ""):
-        raise DataError(f"{place} has Sex {text!r}; F, M or nothing was expected. {_AGAIN}")
-    return sex or None
+    return pl.Series([not _SAMPLES.fullmatch(text or "") for text in table["N"]], dtype=pl.Boolean)
 
 
 DATASET = Dataset(

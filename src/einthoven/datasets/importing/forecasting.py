@@ -27,8 +27,8 @@ from einthoven.datasets.dataset import TaskTable
 from einthoven.foundation.errors import DataError
 
 from .labels import ReadTask
-from .mapping import ForecastingTask, in_microseconds
-from .table import Table, Times
+from .table import Table, Times, says_nothing
+from .task_mapping import ForecastingTask, in_microseconds
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -36,6 +36,9 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+# Between an ECG and what is known of its patient: more is a wrong unit, or a date that stands for "never".
+LIFETIME = 130  # years
+_LIFETIME = in_microseconds(LIFETIME, "years")
 PREVALENT = "event at or before the ECG"
 CENSORED = "censored before the horizon"
 UNKNOWN = "no follow-up known"
@@ -124,9 +127,14 @@ def _durations(task: ForecastingTask, table: Table) -> list[Course]:
     events, times = table.booleans(task.event or ""), table.numbers(task.time_to or "")
     timeless = (row for row, event in enumerate(events) if event and times[row] is None)
     table.refuse(task.time_to or "", timeless, f"the time of the event, since {task.event} is true,")
+    unit = task.unit or "days"
+    far = (
+        row for row, value in enumerate(times) if value is not None and abs(in_microseconds(value, unit)) > _LIFETIME
+    )
+    table.refuse(task.time_to or "", far, f"at most {LIFETIME} years from the ECG (`unit: {unit}`)")
     courses = []
     for event, time in zip(events, times, strict=True):
-        at = None if time is None or event is None else in_microseconds(time, task.unit or "days")
+        at = None if time is None or event is None else in_microseconds(time, unit)
         courses.append(Course(event=at if event else None, followed=None if event else at))
     return courses
 
@@ -148,12 +156,13 @@ def _measurements(
 ) -> list[Course]:
     if outcomes is None or ecg is None:
         raise DataError(f"Task {task.label} reads a table of measurements: name it with --outcomes.")
-    when = outcomes.times(task.outcome_time or "")
+    when = outcomes.times(task.outcome_time or "", task.format)
     starts, measured = _compared(ecg, when, f"column {task.outcome_time} of {outcomes.name}", notes)
     values = outcomes.numbers(task.outcome_value or "")
     comparison, threshold = task.threshold()
     whose = outcomes.cells(task.outcome_patient or "")
-    outcomes.refuse(task.outcome_patient or "", (row for row, who in enumerate(whose) if who is None), "a patient id")
+    nobody = (row for row, who in enumerate(whose) if who is None or says_nothing(who))
+    outcomes.refuse(task.outcome_patient or "", nobody, "a patient id")
     of_patient: dict[str | None, list[tuple[int, bool]]] = {}
     for who, at, value in zip(whose, measured, values, strict=True):
         if value is not None and at is not None:
@@ -182,11 +191,14 @@ def _measurements(
 
 def _after(table: Table, column: str, ecg: Times | None, task: ForecastingTask, notes: list[str]) -> list[int | None]:
     """Microseconds from the ECG to a date of the table, None where either is empty."""
-    times = table.times(column)
+    times = table.times(column, task.format)
     if ecg is None:
         raise DataError(f"Task {task.label} compares dates with that of the ECG: name its column with `time`.")
     starts, ends = _compared(ecg, times, f"column {column} of {table.name}", notes)
-    return [None if start is None or end is None else end - start for start, end in zip(starts, ends, strict=True)]
+    after = [None if start is None or end is None else end - start for start, end in zip(starts, ends, strict=True)]
+    far = (row for row, time in enumerate(after) if time is not None and abs(time) > _LIFETIME)
+    table.refuse(column, far, f"a date within {LIFETIME} years of the ECG's")
+    return after
 
 
 def _compared(ecg: Times, times: Times, where: str, notes: list[str]) -> tuple[list[int | None], list[int | None]]:

@@ -19,8 +19,8 @@ import numpy as np
 from einthoven.datasets.dataset import TaskTable
 
 from .labels import ReadTask
-from .mapping import HemodynamicTask
 from .table import Table
+from .task_mapping import HemodynamicTask
 
 HIGHEST = 100.0
 _DIGITS = 18

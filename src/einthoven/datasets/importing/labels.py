@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from einthoven.datasets.dataset import Family, TaskTable
 from einthoven.foundation.errors import DataError
 
-from .mapping import BooleanTask, ClassesTask, CodesTask
-from .table import Table, refuse
+from .table import Table, refuse, says_nothing
+from .task_mapping import BooleanTask, ClassesTask, CodesTask
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,6 @@ class ReadTask:
 def boolean_task(task: BooleanTask, table: Table, ids: Sequence[str]) -> ReadTask:
     """Labels of a column each."""
     column_of = task.column_of()
-    if not column_of:
-        raise DataError("A boolean task has no columns. Name at least one.")
     columns = {label: table.booleans(column) for label, column in column_of.items()}
     positives: dict[str, frozenset[str]] = {}
     for record, values in zip(ids, zip(*columns.values(), strict=True), strict=True):
@@ -53,6 +51,11 @@ def classes_task(task: ClassesTask, table: Table, ids: Sequence[str]) -> ReadTas
     """One class a record."""
     cells = table.cells(task.column)
     if task.classes is None:
+        table.refuse(
+            task.column,
+            (row for row, cell in enumerate(cells) if says_nothing(cell)),
+            "a class or an empty cell (name it in `classes` if it is one)",
+        )
         found: Sequence[str | None] = cells
         labels = tuple(sorted({cell for cell in cells if cell is not None}))
     else:
@@ -75,7 +78,14 @@ def codes_task(task: CodesTask, table: Table, ids: Sequence[str]) -> ReadTask:
     """Any number of codes a record."""
     positives: dict[str, frozenset[str]] = {}
     seen: dict[str, None] = {}
-    for record, cell in zip(ids, table.cells(task.column), strict=True):
+    cells = table.cells(task.column)
+    meant = {task.none, *(task.labels or ())}
+    table.refuse(
+        task.column,
+        (row for row, cell in enumerate(cells) if says_nothing(cell) and cell not in meant),
+        "codes or an empty cell (say it with `none` if it stands for no code at all)",
+    )
+    for record, cell in zip(ids, cells, strict=True):
         if cell is None:
             continue
         codes = [] if cell == task.none else [part.strip() for part in cell.split(task.delimiter) if part.strip()]
@@ -98,6 +108,18 @@ def codes_task(task: CodesTask, table: Table, ids: Sequence[str]) -> ReadTask:
         family=task.family,
         left_out=_empty(len(ids) - len(positives)),
         rule=f"1: codes of column {task.column}",
+        notes=_one_each(task, cells),
+    )
+
+
+def _one_each(task: CodesTask, cells: Sequence[str | None]) -> tuple[str, ...]:
+    """A note where the delimiter separates nothing, and something else may."""
+    several = [cell for cell in cells if cell is not None and any(mark in cell for mark in ";,|")]
+    if not several or any(task.delimiter in cell for cell in cells if cell is not None):
+        return ()
+    return (
+        f"no cell of column {task.column} has the delimiter {task.delimiter!r}, so each is one code; "
+        f"{len(several)} of them have ';', ',' or '|'.",
     )
 
 

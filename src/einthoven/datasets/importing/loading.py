@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from yaml.composer import ComposerError
 
 from einthoven.foundation.errors import UsageError
 
@@ -48,7 +49,7 @@ def parse_setting(text: str) -> tuple[str, Any]:
     if key.rpartition(".")[2] in text_keys() and bare.lower() not in _NOTHING and bare[:1] not in ("'", '"'):
         return key, bare or value
     try:
-        return key, yaml.safe_load(value)
+        return key, _load(value)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         problem = getattr(error, "problem", None) or str(error)
         raise UsageError(
@@ -57,15 +58,37 @@ def parse_setting(text: str) -> tuple[str, Any]:
         ) from None
 
 
+class _EveryKeyOnce(yaml.SafeLoader):
+    """Of two keys of one name YAML keeps the last without a word; a mapping must not lose half of its tasks."""
+
+    # While composing: later, a merge ("<<: *other") has put the keys of the other mapping among a mapping's own.
+    def compose_mapping_node(self, anchor: Any) -> Any:
+        node = super().compose_mapping_node(anchor)
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    problem = f"the key {key.value!r} stands here for the second time"
+                    raise ComposerError(None, None, problem, key.start_mark)
+                seen.add(key.value)
+        return node
+
+
+def _load(text: str) -> Any:
+    return yaml.load(text, Loader=_EveryKeyOnce)  # noqa: S506 - a SafeLoader
+
+
 def _read(file: Path) -> dict[str, Any]:
     if not file.is_file():
         raise UsageError(
             f"There is no mapping file {file}. To begin one: einthoven datasets import --example labels > {file.name}"
         )
     try:
-        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+        values = _load(file.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not UTF-8 text ({error.reason} at byte {error.start}).") from None
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read ({error.strerror or error}). May you read it?") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise UsageError(f"{file} is not valid YAML: {error}") from None
     if not isinstance(values, dict):

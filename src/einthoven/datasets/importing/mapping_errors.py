@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from einthoven.foundation.errors import nearest
@@ -29,13 +29,13 @@ def as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def all_said(errors: Iterable[Any], values: Any, *, keys: Collection[str]) -> list[str]:
+def all_said(errors: Iterable[Any], values: Any, *, keys_at: Callable[[tuple[str, ...]], Collection[str]]) -> list[str]:
     """A line a key: where a value may be one of several things, each of them has an error of its own.
 
     Args:
         errors: of pydantic's `ValidationError.errors()`.
         values: what was checked.
-        keys: that are known, for "did you mean".
+        keys_at: path of a key -> the keys that are known where it stands, for "did you mean".
     """
     of_key: dict[tuple[str, ...], list[Any]] = {}
     for error in errors:
@@ -46,7 +46,7 @@ def all_said(errors: Iterable[Any], values: Any, *, keys: Collection[str]) -> li
         kinds = [error for error in found if error["type"] in _EXPECTED]
         deeper = any(len(other) > len(path) and other[: len(path)] == path for other in of_key)
         others = [error for error in found if error["type"] not in _EXPECTED]
-        lines += [_said(path, error, keys) for error in others]
+        lines += [_said(path, error, keys_at) for error in others]
         if kinds and not others and not deeper:
             lines.append(_wrong_kind(path, kinds))
     return list(dict.fromkeys(lines))
@@ -86,10 +86,10 @@ def _wrong_kind(path: tuple[str, ...], errors: Iterable[Any]) -> str:
     return f"{'.'.join(path) or 'it'}: {' or '.join(kinds)} was expected (found {_short(value)}){hint}"
 
 
-def _said(path: tuple[str, ...], error: Any, keys: Collection[str]) -> str:
+def _said(path: tuple[str, ...], error: Any, keys_at: Callable[[tuple[str, ...]], Collection[str]]) -> str:
     key = ".".join(path) or "it"
     if error["type"] == "extra_forbidden":
-        close = nearest(path[-1], keys) if path else []
+        close = nearest(path[-1], keys_at(path)) if path else []
         return f"unknown key {key}" + (f", did you mean {' or '.join(close)}?" if close else "")
     if error["type"] == "missing":
         return f"{key} is missing"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from einthoven.datasets.splitting import grouped_folds, hash_split
 
-from .mapping import ColumnSplit, FoldSplit, HashSplit, ImportPlan
+from .mapping import ColumnSplit, FoldSplit, HashSplit, ImportPlan, rule_names
 from .table import Table
 
 _PARTS = {"train": "train", "training": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
@@ -22,8 +22,8 @@ def split_rules(plan: ImportPlan) -> dict[str, str]:
         elif isinstance(split, ColumnSplit):
             about[name] = f"column {split.column} of the table"
         else:
-            for fold in range(1, split.folds + 1):
-                about[f"{name}-{fold}"] = f"patients of fold {fold} of {split.folds} are test, of the next one val"
+            for fold, rule in enumerate(rule_names(name, split), 1):
+                about[rule] = f"patients of fold {fold} of {split.folds} are test, of the next one val"
     return about
 
 
@@ -43,7 +43,7 @@ def splits(plan: ImportPlan, table: Table, patient_of: Mapping[str, str]) -> dic
             found[name] = hash_split(patient_of, salt=split.salt, train=split.train, val=split.val)
         elif isinstance(split, FoldSplit):
             folds = grouped_folds(patient_of, folds=split.folds, seed=split.seed)
-            found |= {f"{name}-{number}": fold for number, fold in enumerate(folds, 1)}
+            found |= dict(zip(rule_names(name, split), folds, strict=True))
         else:
             cells = table.coded(split.column, split.codes or _PARTS, fold=True)
             found[name] = {record: part for record, part in zip(patient_of, cells, strict=True) if part is not None}

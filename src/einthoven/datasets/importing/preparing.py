@@ -16,8 +16,8 @@ from einthoven.datasets.intake import Intake, take_in
 from einthoven.datasets.manifest import TaskCoverage
 from einthoven.datasets.registry import DATASETS
 from einthoven.datasets.source import open_source
-from einthoven.datasets.writing import BadRecords, Progress
-from einthoven.foundation.errors import DataError, UsageError
+from einthoven.datasets.writing import BadRecords, Progress, unreadable
+from einthoven.foundation.errors import DataError, EinthovenError, UsageError
 from einthoven.signals.leads import STANDARD_LEADS
 
 from .mapping import ImportPlan
@@ -113,8 +113,11 @@ def preview(table: Path, signals: Path, plan: ImportPlan, *, outcomes: Path | No
             intake = Intake(rate=scan.rate, samples=scan.samples, leads=leads, gain=scan.gain)
             outcome = take_in([record], intake)[0]
             first = f"record {record.record_id}: {outcome}" if isinstance(outcome, DataError) else ""
-        except DataError as error:
-            first = "; ".join([str(error), *getattr(error, "__notes__", [])])
+        except MemoryError:
+            raise  # is of the machine, not of the record
+        except Exception as error:  # of a damaged file a reader may say anything
+            told = error if isinstance(error, EinthovenError) else unreadable(error)
+            first = "; ".join([str(told), *getattr(told, "__notes__", [])])
     return Preview(
         dataset=plan.name,
         records=len(scan.records),

@@ -12,20 +12,19 @@ import polars as pl
 
 from einthoven.datasets.checking import RESERVED_COLUMNS
 from einthoven.datasets.columns import RecordTable
-from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, TaskCard, TaskTable
-from einthoven.foundation.errors import UsageError
+from einthoven.datasets.dataset import Dataset, DatasetCard, Scan, Sizes, SourceRecord, TaskCard, TaskTable
+from einthoven.datasets.person import OLDEST, SEXES
+from einthoven.foundation.errors import DataError, UsageError
 
 from .forecasting import forecasting_task
 from .hemodynamic import hemodynamic_tasks, later_records, one_a_patient
 from .labels import ReadTask, boolean_task, classes_task, codes_task
-from .mapping import BooleanTask, ClassesTask, CodesTask, HemodynamicTask, ImportPlan
+from .locating import Located, locate, needed_files
+from .mapping import ImportPlan
 from .partition import split_rules, splits
-from .signals import Located, locate, needed_files, reader, sampling_rate, stored_leads
-from .table import Table, Times, counted, refuse
-
-# Older than any verified person: a code (PTB-XL writes 300 for "above 89"), not an age.
-_OLDEST = 125.0
-_SEXES = {"f": "F", "female": "F", "m": "M", "male": "M"}
+from .reading import length_note, reader, sampling_rate, stored_leads, whole_reader
+from .table import Table, Times, counted, refuse, says_nothing
+from .task_mapping import BooleanTask, ClassesTask, CodesTask, HemodynamicTask
 
 
 @dataclass(frozen=True)
@@ -117,9 +116,9 @@ def _read_rows(plan: ImportPlan, table: Table) -> _Rows:
         ages, codes = _ages(plan.age, table)
         columns["age"] = pl.Series(ages, dtype=pl.Float64)
         if codes:
-            notes.append(f"{counted(codes, 'age')} above {_OLDEST:g} taken as unknown.")
+            notes.append(f"{counted(codes, 'age')} above {OLDEST:g} taken as unknown.")
     if plan.sex is not None:
-        meaning = plan.sex.codes if plan.sex.codes is not None else _SEXES
+        meaning = plan.sex.codes if plan.sex.codes is not None else SEXES
         sexes = table.coded(plan.sex.column, meaning, fold=True)
         columns["sex"] = pl.Series(sexes, dtype=pl.String)
         both = _patients_of_two(patients, sexes)
@@ -143,7 +142,7 @@ def _read_rows(plan: ImportPlan, table: Table) -> _Rows:
 
 def _ids(column: str, table: Table) -> tuple[str, ...]:
     cells = table.cells(column)
-    table.refuse(column, (row for row, cell in enumerate(cells) if cell is None), "an id")
+    table.refuse(column, (row for row, cell in enumerate(cells) if cell is None or says_nothing(cell)), "an id")
     return tuple(cell for cell in cells if cell is not None)
 
 
@@ -151,8 +150,8 @@ def _ages(column: str, table: Table) -> tuple[list[float | None], int]:
     """Ages in years, and how many were codes."""
     ages = table.numbers(column)
     table.refuse(column, (row for row, age in enumerate(ages) if age is not None and age < 0), "years from 0")
-    codes = sum(age is not None and age > _OLDEST for age in ages)
-    return [None if age is not None and age > _OLDEST else age for age in ages], codes
+    codes = sum(age is not None and age > OLDEST for age in ages)
+    return [None if age is not None and age > OLDEST else age for age in ages], codes
 
 
 def _patients_of_two(patients: tuple[str, ...], sexes: list[str | None]) -> int:
@@ -181,28 +180,48 @@ def _read_tasks(plan: ImportPlan, table: Table, rows: _Rows, outcomes: Table | N
         clash = next((key for key in found if key in tasks), None)
         if clash:
             raise UsageError(f"Two tasks of the mapping come to be called {clash!r}. Rename one.")
+        for key, task_read in found.items():
+            _refuse_empty(key, task_read, len(rows.ids))
         tasks |= found
     return tasks
+
+
+def _refuse_empty(name: str, task: ReadTask, records: int) -> None:
+    if not task.table.positives:
+        reasons = ", ".join(f"{count} ({reason})" for reason, count in sorted(task.left_out.items()))
+        raise DataError(
+            f"Task {name} has none of the {records} records; left out: {reasons}. Correct its columns or its horizon, "
+            "or leave the task out."
+        )
 
 
 def _thin(
     plan: ImportPlan, tasks: Mapping[str, ReadTask], rules: dict[str, dict[str, str]], rows: _Rows
 ) -> tuple[str, ...]:
     """Leave one record a patient in val and test of every rule, where a template asks for it; notes on it."""
+    names = [name for name, task in plan.tasks.items() if isinstance(task, HemodynamicTask)]
+    # Together: one record stands for its patient in all of them, or two would each thin out what the other keeps.
+    made = [f"{name}-{part}" for name in names for part in ("mpcwp", "mpa")]
+    tables = [tasks[key].table for key in made if key in tasks]
+    if not tables:
+        return ()
+    days = None if rows.ecg is None else rows.ecg.days
     notes: list[str] = []
-    for name, task in plan.tasks.items():
-        if not isinstance(task, HemodynamicTask):
-            continue
-        tables = [tasks[f"{name}-{part}"].table for part in ("mpcwp", "mpa") if f"{name}-{part}" in tasks]
-        later = later_records(tables, rows.ids, rows.patients, None if rows.ecg is None else rows.ecg.days)
-        for rule in rules:
-            before = len(rules[rule])
-            rules[rule] = one_a_patient(rules[rule], later)
-            if before > len(rules[rule]):
-                notes.append(
-                    f"Split rule {rule}: {counted(before - len(rules[rule]), 'record')} in no split: later ECGs of "
-                    f"patients in val and test, of whom {name} takes one each."
-                )
+    for rule, split in rules.items():
+        # Of the records in val and test alone: one that the rule puts nowhere stands for nobody.
+        inside = [row for row, record in enumerate(rows.ids) if split.get(record) in ("val", "test")]
+        later = later_records(
+            tables,
+            [rows.ids[row] for row in inside],
+            [rows.patients[row] for row in inside],
+            None if days is None else days[inside],
+        )
+        rules[rule] = one_a_patient(split, later)
+        if later:
+            notes.append(
+                f"Split rule {rule}: {counted(len(later), 'record')} in no split: later ECGs of patients in val and "
+                f"test, of whom {' and '.join(names)} {'takes' if len(names) == 1 else 'take'} one each."
+            )
     return tuple(notes)
 
 
@@ -234,6 +253,10 @@ def _scan(
         raise UsageError(f"signals.seconds is {seconds:g}, which is no whole number of samples at {rate:g} Hz.")
     place_of = dict(zip(rows.ids, located.places, strict=True))
     files = [list(needed_files(located, place, source)) for place in located.places]
+    there = next((row for row, place in enumerate(located.places) if (source / place.file).is_file()), None)
+    first = None if there is None else SourceRecord(rows.ids[there], rows.patients[there], files=tuple(files[there]))
+    whole = whole_reader(plan, located, place_of.__getitem__, source, rate=rate)
+    note = length_note(plan, located, whole, first)
     return Scan(
         records=RecordTable(
             pl.Series(rows.ids, dtype=pl.String),
@@ -252,7 +275,7 @@ def _scan(
             **{f"import-{name}": _rule(task) for name, task in tasks.items()},
             **{f"import-split-{name}": f"1: {about}" for name, about in split_rules(plan).items()},
         },
-        notes=notes,
+        notes=(note, *notes) if note else notes,
     )
 
 

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,8 +26,16 @@ _MICROSECONDS = 1_000_000
 _MICROSECOND = timedelta(microseconds=1)
 _MIDNIGHT = time()
 DAY = _SECONDS_A_DAY * _MICROSECONDS
+# Other dates are what programs write for "never" or "unknown": 1900-01-01, 9999-12-31. Shifted years are within.
+_EARLIEST, _LATEST = date(1900, 1, 2), date(2299, 12, 31)
+_NOTHING = frozenset({"nan", "nat", "null", "<na>", "#n/a"})
 # Whole numbers from here on are not all floats: two ids may have become one.
 _EXACT = 2.0**53
+
+
+def says_nothing(cell: str | None) -> bool:
+    """Whether a cell is what programs write for an empty one ("NaN", "NULL"), and so neither an id nor a class."""
+    return cell is not None and cell.casefold() in _NOTHING
 
 
 def counted(count: int, noun: str) -> str:
@@ -152,6 +160,10 @@ class Table:
         """
         expected = f"a date like {datetime(2024, 5, 31, tzinfo=UTC).strftime(fmt)}" if fmt else "an ISO date"
         found = self._read(column, lambda cell: _time(cell, fmt), f"{expected} (give `format` for another)")
+        far = (
+            row for row, moment in enumerate(found) if moment is not None and not _EARLIEST <= moment.date() <= _LATEST
+        )
+        self.refuse(column, far, f"a date from {_EARLIEST} to {_LATEST} (empty the cell where there is none)")
         zones = {moment.tzinfo is not None for moment in found if moment is not None}
         if len(zones) > 1:
             raise DataError(f"Some times of column {column} of {self.name} have a time zone and some have none.")
@@ -246,7 +258,8 @@ def _check_width(file: Path, separator: str) -> tuple[int, int, str]:
     wrong: list[str] = []
     try:
         with file.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream, delimiter=separator)
+            # Strictly: of a cell with text beside its quotes polars and csv make different cells.
+            reader = csv.reader(stream, delimiter=separator, strict=True)
             names = [name.strip() for name in next((cells for cells in reader if cells), [])]
             empty: list[str] = []
             for row, cells in enumerate(reader, 1):
@@ -261,7 +274,14 @@ def _check_width(file: Path, separator: str) -> tuple[int, int, str]:
     except UnicodeDecodeError as error:
         raise DataError(f"{file} is not UTF-8 text ({error.reason} at byte {error.start}). Save it as UTF-8.") from None
     except csv.Error as error:
-        raise DataError(f"{file} is no CSV: {error}.") from None
+        raise DataError(
+            f"{file} is no CSV: {error} (near row {row + 1}). Double the quotes within a cell in quotes, and "
+            "close every one."
+        ) from None
+    if names and names[0].casefold().startswith("sep="):
+        raise DataError(
+            f"{file} begins with {names[0]!r}, which is for Excel alone. Remove the line, and say `separator`."
+        )
     others = [mark for mark in ";\t,|" if mark != separator and names and mark in names[0]]
     if len(names) == 1 and others:
         raise DataError(

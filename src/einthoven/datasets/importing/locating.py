@@ -1,4 +1,4 @@
-"""Where the signal of each row lies, and how it is read as mV with its leads in place."""
+"""Where the signal of each row lies: its file, and the array or row within it."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ import os
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from einthoven.datasets.array_files import Rows, h5_column, read_h5, read_mat, read_npy
-from einthoven.datasets.dataset import Record, SourceRecord
-from einthoven.datasets.edf_files import read_edf, read_edf_header
-from einthoven.datasets.wfdb_files import read_header, read_wfdb
-from einthoven.foundation.errors import DataError, SignalError, UsageError, unknown_name
-from einthoven.signals.leads import STANDARD_LEADS, arrange_leads, canonical_lead
+from einthoven.datasets.array_files import Rows, h5_column
+from einthoven.datasets.wfdb_files import read_header
+from einthoven.foundation.errors import DataError, UsageError, unknown_name
 from einthoven.signals.units import to_millivolts
 
-from .mapping import FASTEST, SELF_DESCRIBING, Format, ImportPlan, Signals
+from .mapping import ImportPlan
+from .signal_mapping import SELF_DESCRIBING, Format, Signals
 from .table import Table, refuse
 
 _SUFFIXES: dict[str, Format] = {
@@ -35,7 +32,6 @@ _SUFFIXES: dict[str, Format] = {
     ".hdf": "h5",
 }
 _FIELD = re.compile(r"\{([^{}]*)\}")
-_OPEN_FILES = 32
 _LONGEST_NAME = 255  # bytes of a file's or folder's name, and of a path below, that common file systems take
 _LONGEST_PATH = 4095
 
@@ -52,6 +48,11 @@ class Place:
     file: str
     key: str | None = None
     row: int | None = None
+
+    def __str__(self) -> str:
+        more = [f"array {self.key}"] if self.key else []
+        more += [f"row {self.row}"] if self.row is not None else []
+        return ", ".join([self.file, *more])
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def locate(plan: ImportPlan, table: Table, ids: Mapping[str, Sequence[str]], fol
     refuse(
         outside,
         "signal file",
-        f"of {table.name} outside the folder of signals. Write paths below it, without ..",
+        f"of {table.name} outside the folder of signals. Write paths below it, without '..'",
     )
     kind = signals.format or _format_of(files, table)
     _check_said(signals, kind)
@@ -129,7 +130,7 @@ def locate(plan: ImportPlan, table: Table, ids: Mapping[str, Sequence[str]], fol
     rows = _rows(signals, table, ids, files, folder)
     places = tuple(Place(file, key, row) for file, key, row in zip(files, keys, rows, strict=True))
     counted = Counter(places)
-    twice = (f"{_said(place)} (row {row + 1})" for row, place in enumerate(places) if counted[place] > 1)
+    twice = (f"{place} (row {row + 1})" for row, place in enumerate(places) if counted[place] > 1)
     refuse(twice, "row", f"of {table.name} naming a signal that another row names too. Every ECG needs its own")
     uses = Counter(files)
     many = frozenset(file for file, count in uses.items() if count > 1 or signals.in_one_array)
@@ -154,136 +155,6 @@ def needed_files(located: Located, place: Place, folder: Path) -> tuple[str, ...
     names = [f"{parent}/{name}" if parent else name for name in dict.fromkeys(s.file for s in header.signals)]
     # A name that no file can have is said when the record is read.
     return (place.file, *(name for name in names if _can_be_a_path(name, folder)))
-
-
-def sampling_rate(plan: ImportPlan, table: Table, located: Located, folder: Path) -> float:
-    """The one rate of all records, Hz: as the mapping says, or else as the first file that is there says.
-
-    Raises:
-        DataError: a column of rates with empty cells, rates of 0, or more than one rate; or no file to ask.
-    """
-    rate = plan.signals.rate
-    if isinstance(rate, str):
-        rates = table.numbers(rate)
-        bad = (row for row, value in enumerate(rates) if value is None or not 0 < value <= FASTEST)
-        table.refuse(rate, bad, f"a rate above 0 Hz and up to {FASTEST} Hz")
-        counted = Counter(rates)
-        if len(counted) > 1:
-            found = ", ".join(f"{value:g} Hz ({count} rows)" for value, count in counted.most_common() if value)
-            raise DataError(
-                f"Column {rate} of {table.name} has {len(counted)} rates: {found}. A cohort has one; split the table, "
-                "or resample the files before."
-            )
-        return float(rates[0] or 0)
-    if rate is not None:
-        return float(rate)
-    broken: DataError | None = None
-    for file in (folder / place.file for place in located.places):
-        if file.is_file():
-            try:
-                edf = located.format == "edf"
-                found = read_edf_header(file).rates[0] if edf else read_header(file.with_suffix("")).rate
-            except DataError as error:
-                # Bad records may be left out, which is decided when they are read.
-                broken = broken or error
-                continue
-            if 0 < found <= FASTEST:
-                return found
-            broken = broken or DataError(
-                f"{file} says {found:g} Hz; a rate above 0 and up to {FASTEST} Hz was expected. Export it again."
-            )
-    raise broken or DataError(
-        f"None of the {len(located.places)} signal files is in {folder}; first: {located.places[0].file}."
-    )
-
-
-def stored_leads(signals: Signals) -> tuple[str, ...] | None:
-    """The leads a cohort stores; None is the standard twelve.
-
-    Raises:
-        UsageError: leads to keep that the files do not have and that cannot be derived.
-    """
-    known = [_standard(name) for name in signals.leads or ()]
-    if signals.keep is None:
-        if signals.leads is None:
-            return None
-        if None in known:
-            return signals.leads
-        return None if _derivable(known, STANDARD_LEADS) else tuple(lead for lead in known if lead)
-    if signals.leads is not None and set(signals.keep) <= set(signals.leads):
-        standard = [_standard(name) for name in signals.keep]
-        return signals.keep if None in standard else tuple(lead for lead in standard if lead)
-    wanted = [_standard(name) for name in signals.keep]
-    if None in wanted or (signals.leads is not None and not _derivable(known, [lead for lead in wanted if lead])):
-        raise UsageError(
-            f"signals.keep asks for {', '.join(signals.keep)}; the files have "
-            f"{', '.join(signals.leads or ['standard leads'])}, of which not all of these can be had."
-        )
-    return tuple(lead for lead in wanted if lead)
-
-
-def reader(
-    plan: ImportPlan, located: Located, place_of: Callable[[str], Place], folder: Path, *, rate: float
-) -> Callable[[SourceRecord], Record]:
-    """What reads a record.
-
-    Args:
-        place_of: record id -> where it lies.
-        rate: Hz, of arrays, which do not say it.
-    """
-    signals = plan.signals
-    many = lru_cache(_OPEN_FILES)(lambda file, key: Rows(folder / file, key))
-
-    def read(record: SourceRecord) -> Record:
-        place = place_of(record.record_id)
-        file, record_id, patient_id = folder / place.file, record.record_id, record.patient_id
-        if located.format == "wfdb":
-            whole = read_wfdb(file.with_suffix(""), record_id=record_id, patient_id=patient_id, leads=signals.leads)
-        elif located.format == "edf":
-            whole = read_edf(file, record_id=record_id, patient_id=patient_id, leads=signals.leads)
-        else:
-            where = f"record {record_id}"
-            if place.row is not None:
-                array = many(place.file, place.key)[place.row]
-            elif located.format == "npy":
-                array = np.array(read_npy(file, where=where))
-            else:
-                array = (read_mat if located.format == "mat" else read_h5)(file, place.key, where=where)
-            names = signals.leads or ()
-            signal = oriented(array, len(names), axes=signals.axes, where=f"{where} ({_said(place)})")
-            unit = "adc" if signals.gain is not None else signals.units or ""
-            signal = to_millivolts(signal, unit, gain=signals.gain, baseline=signals.baseline)
-            whole = Record(record_id, patient_id, signal=signal, leads=names, rate=rate)
-        return _in_length(_kept(whole, signals), signals)
-
-    return read
-
-
-def oriented(array: np.ndarray, leads: int, *, axes: str | None, where: str) -> np.ndarray:
-    """An array as (leads, samples).
-
-    Args:
-        axes: "leads-first" or "leads-last"; None takes the axis that is as long as there are leads.
-
-    Raises:
-        SignalError: the stated axis has another length, neither axis or both could be the leads, or it has no two axes.
-    """
-    shape = array.shape
-    if array.ndim == 1 and leads == 1:
-        return array[None, :]
-    if array.ndim != 2:
-        raise SignalError(f"{where} has shape {shape}; two axes, leads and samples, were expected.")
-    if axes is None:
-        if shape[0] == shape[1] == leads:
-            raise SignalError(f"{where} has shape {shape}: both axes could be the {leads} leads. Say it with `axes`.")
-        axes = "leads-last" if shape[1] == leads else "leads-first"
-    placed = array if axes == "leads-first" else array.T
-    if placed.shape[0] != leads:
-        raise SignalError(
-            f"{where} has shape {shape}; {leads} leads were expected ({axes}). Correct `leads` or `axes` of the "
-            "mapping."
-        )
-    return placed
 
 
 def _format_of(files: Sequence[str], table: Table) -> Format:
@@ -363,39 +234,6 @@ def _rows(
     return [row if at is None else at for row, at in enumerate(found)]
 
 
-def _kept(record: Record, signals: Signals) -> Record:
-    """The record with the leads to keep alone, where its files have more."""
-    if signals.keep is None:
-        return record
-    if set(signals.keep) <= set(record.leads):
-        rows = [record.leads.index(name) for name in signals.keep]
-        return replace(record, signal=record.signal[rows], leads=signals.keep)
-    return replace(record, signal=arrange_leads(record.signal, record.leads, target=signals.keep), leads=signals.keep)
-
-
-def _in_length(record: Record, signals: Signals) -> Record:
-    if signals.seconds is None or signals.longer == "refuse":
-        return record
-    wanted = round(signals.seconds * record.rate)
-    over = record.signal.shape[1] - wanted
-    if over <= 0:
-        return record
-    start = over // 2 if signals.longer == "centre" else 0
-    return replace(record, signal=record.signal[:, start : start + wanted])
-
-
-def _standard(name: str) -> str | None:
-    try:
-        return canonical_lead(name)
-    except SignalError:
-        return None
-
-
-def _derivable(known: Sequence[str | None], wanted: Sequence[str]) -> bool:
-    limbs = set(known) & set(STANDARD_LEADS[:6])
-    return all(lead in known or (lead in STANDARD_LEADS[:6] and len(limbs) >= 2) for lead in wanted)
-
-
 def _leaves(file: str) -> bool:
     return not file or file.startswith("/") or file[1:2] == ":" or ".." in file.split("/")
 
@@ -410,9 +248,3 @@ def _can_be_a_path(file: str, folder: Path) -> bool:
         )
     except ValueError:  # a lone surrogate
         return False
-
-
-def _said(place: Place) -> str:
-    more = [f"array {place.key}"] if place.key else []
-    more += [f"row {place.row}"] if place.row is not None else []
-    return ", ".join([place.file, *more])
