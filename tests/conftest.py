@@ -10,8 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from einthoven.foundation.identity import sha256_file
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("einthoven", deadline=None)
+settings.load_profile("einthoven")
 
 _ROOT = Path(__file__).resolve().parents[1]
 

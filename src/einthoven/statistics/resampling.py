@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -37,22 +37,65 @@ def draw_counts(units: Sequence[str] | Sequence[int] | np.ndarray, *, draws: int
         >>> draw_counts(["p1", "p1", "p2"], draws=4, seed=0)[:, :2].tolist()
         [[0, 0], [1, 1], [2, 2], [2, 2]]
     """
-    if draws < 1:
-        raise UsageError(f"draws: expected at least 1, found {draws}.")
+    return next(count_chunks(units, draws=draws, seed=seed, chunk=draws))
+
+
+def count_chunks(
+    units: Sequence[str] | Sequence[int] | np.ndarray, *, draws: int = 1000, seed: int, chunk: int
+) -> Iterator[np.ndarray]:
+    """The draws of `draw_counts`, a few at a time, for test sets whose table of draws would not fit in memory.
+
+    Args:
+        units: (records,) patient ids, or record ids to draw records one by one; strings or integers.
+        draws: how many.
+        seed: of the draws; the chunks in sequence are `draw_counts` of the same seed.
+        chunk: how many draws at a time.
+
+    Yields:
+        int16 (chunk, records); the last one may be shorter.
+
+    Raises:
+        UsageError, DataError: as `draw_counts`, or a chunk below one draw; when the first chunk is asked for.
+
+    Example:
+        >>> [len(counts) for counts in count_chunks(["p1", "p1", "p2"], draws=5, seed=0, chunk=2)]
+        [2, 2, 1]
+    """
+    for name, number in (("draws", draws), ("chunk", chunk)):
+        if number < 1:
+            raise UsageError(f"{name}: expected at least 1, found {number}.")
     if seed < 0:
         raise UsageError(f"seed: expected 0 or more, found {seed}.")
-    unit_of_record, unit_count = _number_units(units)
+    unit_of_record, unit_count = number_units(units)
     generator = np.random.default_rng(seed)
-    counts = np.empty((draws, len(unit_of_record)), dtype=np.int16)
-    for draw in range(draws):
-        drawn = np.bincount(generator.integers(0, unit_count, size=unit_count), minlength=unit_count)
-        if drawn.max() > _LARGEST_COUNT:
-            raise DataError(f"A unit was drawn {drawn.max()} times; counts hold at most {_LARGEST_COUNT}.")
-        counts[draw] = drawn[unit_of_record]
-    return counts
+    for low in range(0, draws, chunk):
+        counts = np.empty((min(chunk, draws - low), len(unit_of_record)), dtype=np.int16)
+        for draw in range(len(counts)):
+            drawn = np.bincount(generator.integers(0, unit_count, size=unit_count), minlength=unit_count)
+            if drawn.max() > _LARGEST_COUNT:
+                raise DataError(f"A unit was drawn {drawn.max()} times; counts hold at most {_LARGEST_COUNT}.")
+            counts[draw] = drawn[unit_of_record]
+        yield counts
 
 
-def _number_units(units: Sequence[str] | Sequence[int] | np.ndarray) -> tuple[np.ndarray, int]:
+def number_units(units: Sequence[str] | Sequence[int] | np.ndarray) -> tuple[np.ndarray, int]:
+    """Units as numbers by first appearance.
+
+    Args:
+        units: (records,) patient or record ids; strings or integers.
+
+    Returns:
+        `unit_of_record`: int64 (records,), from 0; and how many units there are.
+
+    Raises:
+        UsageError: not a list of strings or integers.
+        DataError: a record without a unit, or fewer than two units.
+
+    Example:
+        >>> unit_of_record, unit_count = number_units(["p9", "p1", "p9"])
+        >>> unit_of_record.tolist(), unit_count
+        ([0, 1, 0], 2)
+    """
     names = np.asarray(units)
     if names.ndim != 1 or names.dtype.kind not in "UOiu":
         raise UsageError(
