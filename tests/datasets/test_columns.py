@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from einthoven.datasets.checking import check_scan
 from einthoven.datasets.columns import ConceptColumns, LabelColumns, RecordTable, SplitColumn, columnar, label_columns
 from einthoven.datasets.dataset import SPLITS, Scan, SourceRecord, TaskTable
-from einthoven.foundation.errors import DataError
+from einthoven.foundation.errors import DataError, UsageError
 
 LABELS = ("A", "B", "C")
 
@@ -211,3 +211,94 @@ def test_concepts_of_too_few_records_are_refused() -> None:
     short = ConceptColumns(("x",), 2, lambda start, stop: {"x": [0.0] * (stop - start)})
     with pytest.raises(DataError, match=r"1 concepts of concept table c of dataset x .* First: x \(2\)"):
         columns_of(columnar_scan(concepts={"c": short}))
+
+
+FAULTS = {
+    "record_id": ["r0", "", "again"],
+    "patient_id": ["p", ""],
+    "age": [None, 0.0, 61.5, 150.0, -1.0, 151.0, float("nan"), float("inf")],
+    "sex": [None, "F", "M", "f", ""],
+}
+
+
+@st.composite
+def faulty(draw: st.DrawFn) -> list[SourceRecord]:
+    """Records with at most one kind of value that is not as it must be, often none."""
+    kind = draw(st.sampled_from(list(FAULTS)))
+    more = draw(st.sampled_from([{}, {"n": 1}, {"samples": 1}]))
+    rows = []
+    for row in range(draw(st.integers(1, 14))):
+        sound = {"record_id": f"r{row}", "patient_id": f"p{row}", "age": 50.0, "sex": "F"}
+        given_row = {**sound, kind: draw(st.sampled_from([*FAULTS[kind], sound[kind]]))}
+        person = {"age": given_row["age"], "sex": given_row["sex"], **more}
+        rows.append(SourceRecord(given_row["record_id"], given_row["patient_id"], metadata=person))
+    return rows
+
+
+@given(faulty(), st.sampled_from([0, 1]))
+def test_a_scan_is_refused_in_the_same_words_as_lists_and_as_columns(records: list[SourceRecord], short: int) -> None:
+    ids = pl.Series([record.record_id for record in records])
+    table = RecordTable(
+        ids,
+        pl.Series([record.patient_id for record in records]),
+        metadata=pl.DataFrame(
+            [dict(record.metadata) for record in records],
+            schema_overrides={"age": pl.Float64, "sex": pl.String},
+            infer_schema_length=None,
+        ),
+    )
+    values = [1.0] * (len(records) - short)
+
+    def outcome(given_records: object, concepts: object) -> str:
+        scan = columnar_scan(records=given_records, splits={"s": dict.fromkeys(ids, "train")}, concepts={"c": concepts})
+        try:
+            return repr(list(columns_of(scan).records))
+        except DataError as error:
+            return str(error)
+
+    part = ConceptColumns(("x",), len(values), lambda start, stop: {"x": values[start:stop]})
+    assert outcome(records, {"x": values}) == outcome(table, part)
+
+
+@pytest.mark.parametrize("ages", [["40", "50", "60"], [True, False, True]])
+def test_ages_that_are_no_numbers_are_refused_in_columns_as_in_lists(ages: list[object]) -> None:
+    ids = pl.Series(["r0", "r1", "r2"])
+    with pytest.raises(DataError, match=r"`age` is a column of .*; years, as numbers"):
+        RecordTable(ids, ids, metadata=pl.DataFrame({"age": ages}))
+    listed = [SourceRecord(record, record, metadata={"age": age}) for record, age in zip(ids, ages, strict=True)]
+    with pytest.raises(DataError, match="3 ages of dataset x"):
+        columns_of(columnar_scan(records=listed, splits={"s": {}}))
+
+
+def test_nothing_about_leaving_out_is_not_left_out() -> None:
+    ids = pl.Series(["a", "b", "c"])
+    table = RecordTable(ids, ids, left_out=pl.Series([None, "short", ""]))
+    assert table.left_out.tolist() == [False, True, False]
+    assert [record.left_out for record in table] == ["", "short", ""]
+
+
+def test_columns_that_were_made_for_other_records_are_refused() -> None:
+    others = pl.Series(["r2", "r1", "r0"])
+    with pytest.raises(DataError, match="columns of split rule s of dataset x were made for other records"):
+        columns_of(columnar_scan(splits={"s": SplitColumn(others, np.zeros(3))}))
+    labels = LabelColumns(others, ("A",), np.array([0]), np.array([[1]]))
+    with pytest.raises(DataError, match="columns of task t of dataset x were made for other records"):
+        columns_of(columnar_scan(tasks={"t": TaskTable(("A",), labels)}))
+
+
+@pytest.mark.parametrize("value", [256, -1, 0.5, float("nan")])
+def test_values_that_a_column_does_not_hold_are_refused_and_not_made_others(value: float) -> None:
+    ids = pl.Series(["r0"])
+    with pytest.raises(DataError, match=r"Targets are .* that uint8 does not hold"):
+        LabelColumns(ids, ("A",), np.array([0]), np.array([[value]]))
+    if value != -1:
+        with pytest.raises(DataError, match=r"Codes of splits are .* that int8 does not hold"):
+            SplitColumn(ids, np.array([value]))
+
+
+def test_an_unknown_split_is_refused_and_not_taken_for_none() -> None:
+    table = RecordTable(pl.Series(["a", "b"]), pl.Series(["p", "q"]))
+    with pytest.raises(UsageError, match="Record b was put into split 'validation'"):
+        SplitColumn.named(table.record_id, np.array(["", "validation"]))
+    with pytest.raises(UsageError, match="Record a was put into split 'dev'"):
+        SplitColumn.by_patient(table, {"p": "dev"})

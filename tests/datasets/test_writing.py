@@ -18,7 +18,10 @@ import pytest
 import einthoven.datasets.source_files as source_files
 import einthoven.datasets.writing as writing
 from einthoven.datasets.building import prepare, prepare_dataset
+from einthoven.datasets.columns import ConceptColumns
+from einthoven.datasets.dataset import Record, Scan, SourceRecord
 from einthoven.datasets.file_content import LARGEST_HELD, digested, lending, read_content
+from einthoven.datasets.phantom.generator import generate_phantom
 from einthoven.datasets.registry import DATASETS
 from einthoven.datasets.source import open_source
 from einthoven.datasets.source_files import Digest, SourceFiles, SourceList
@@ -111,6 +114,94 @@ def test_what_no_reader_foresaw_is_a_bad_record_like_others(
     assert cohort.manifest.excluded.first == {"bad record": ("5",)}
     files = pl.read_parquet(cohort.path / "sources.parquet")["file"]
     assert not any("00005" in file for file in files)
+
+
+def _two_lead_records(draws: list[int], base: np.ndarray) -> dict[str, np.ndarray | None]:
+    """Record id -> its signal, or None for one that cannot be read: of two lengths and types, turned over, with NaN."""
+
+    def signal(number: int, kind: int) -> np.ndarray | None:
+        mine = np.roll(base, 7 * number, axis=1)
+        kinds = {1: mine[:, :900], 2: mine.astype(np.float64), 3: mine.T, 4: np.where(mine > 0.1, np.nan, mine)}
+        return None if kind == 5 else kinds.get(kind, mine)
+
+    return {f"r{number}": signal(number, kind) for number, kind in enumerate(draws)}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_record_is_stored_with_the_samples_of_another(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writing, "_LARGEST_BLOCK", 3)
+    entry, rng = DATASETS.get("phantom"), np.random.default_rng(seed)
+    base = generate_phantom(records=1, seed=seed).signals(0, 1)[0, 6:8]
+    signals = _two_lead_records(rng.integers(0, 6, size=40).tolist(), base)
+    own = np.empty_like(base)  # where this reader decodes all usual records, one over the other
+
+    def read(record: SourceRecord) -> Record:
+        signal = signals[record.record_id]
+        if signal is None:
+            raise ZeroDivisionError
+        if signal.shape == own.shape and signal.dtype == own.dtype:
+            own[...] = signal
+            signal = own
+        return Record(record.record_id, record.patient_id, signal, ("V1", "V2"), 100.0)
+
+    scan = Scan(
+        records=[SourceRecord(record_id, record_id) for record_id in signals],
+        tasks={},
+        splits={"s": dict.fromkeys(signals, "train")},
+        read=read,
+        rate=100.0,
+        samples=None,
+        leads=("V1", "V2"),
+    )
+    made = replace(entry, scan=lambda *arguments: scan)
+    cohort = prepare_dataset(made, name="mixed", bad_records="exclude")
+    sound = {r: s for r, s in signals.items() if s is not None and s.shape[0] == 2 and np.isfinite(s).all()}
+    assert cohort.record_ids.tolist() == list(sound)
+    for row, signal in enumerate(sound.values()):
+        expected = np.rint(signal.astype(np.float64) * 1000) / 1000
+        np.testing.assert_allclose(cohort.signals(np.array([row]))[0], expected, atol=1e-6)
+    assert cohort.excluded["record_id"].to_list() == [r for r in signals if r not in sound]
+
+
+def test_a_reader_that_gives_no_record_is_named_with_the_record(ptbxl) -> None:
+    entry = DATASETS.get("ptbxl")
+    broken = replace(entry, scan=lambda *arguments: replace(entry.scan(*arguments), read=lambda record: None))
+    with pytest.raises(DataError, match="Reading it ended with AttributeError") as caught:
+        prepare_dataset(broken, ptbxl.path, rate=100)
+    assert "record 1" in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("folder", ["plain", "[a]", "a*", "year=3"])
+@pytest.mark.parametrize("rows", [3, 100])
+def test_measurements_are_written_in_order_whatever_is_kept_and_wherever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, rows: int
+) -> None:
+    monkeypatch.setattr(writing, "_ROWS_A_PART", rows)
+    (tmp_path / "ab").mkdir()
+    pl.DataFrame({"record_id": ["another"], "x": [0.5]}).write_parquet(tmp_path / "ab" / "t.parquet")
+    (tmp_path / folder).mkdir()
+    file = tmp_path / folder / "t.parquet"
+    ids = pl.Series([f"r{row}" for row in range(10)])
+    concepts = ConceptColumns.of({"x": np.arange(10.0)}, 10)
+    for kept in (np.arange(10) % 2 == 0, np.zeros(10, dtype=bool), np.arange(10) == 9, np.ones(10, dtype=bool)):
+        writing._write_concepts(file, ids, concepts, kept)
+        found = pl.read_parquet(file, glob=False)
+        assert found.columns == ["record_id", "x"]
+        assert found["record_id"].to_list() == ids.filter(pl.Series(kept)).to_list()
+        assert found["x"].to_list() == np.arange(10.0)[kept].tolist()
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_home_whose_name_looks_like_a_pattern_is_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    prints = set()
+    for folder in ("plain", "[x] *"):
+        monkeypatch.setenv("EINTHOVEN_HOME", str(tmp_path / folder))
+        cohort = prepare("phantom", options={"records": 8})
+        cohort.verify()
+        assert len(cohort.records) == len(cohort.task("rhythm").rows) == len(cohort.concepts("truth")) == 8
+        assert set(cohort.split()) <= {"train", "val", "test"}
+        prints.add(cohort.fingerprint)
+    assert len(prints) == 1
 
 
 def test_a_machine_without_memory_leaves_no_record_out(ptbxl, home: Path) -> None:

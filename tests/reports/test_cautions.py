@@ -34,13 +34,13 @@ def test_missing_records_and_positives_are_counted(make_study):
         "7 records: signal file missing (first: 00001)",
         "2 records: flat in every lead (first: 00001)",
     )
-    positives = find(found, "Test positives")
-    assert positives.items[0].replace("\u202f", "") == "super: 505 of 5050 test positives"
+    positives = find(found, "fewer test positives")
+    assert positives.items[0].replace("\u202f", "") == "super: 505 of 5050 are here"
 
 
 def test_a_whole_cohort_is_not_warned_of(make_study):
     titles = [caution.title for caution in cautions(read_study(make_study()))]
-    assert not any("are in the cohort" in title or "Test positives" in title for title in titles)
+    assert not any("are in the cohort" in title or "fewer test positives" in title for title in titles)
 
 
 def test_labels_that_are_not_judged_are_named_with_their_support(make_study):

@@ -9,7 +9,7 @@ from typing import Any
 from einthoven.foundation.code_identity import UNKNOWN, code_identity
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.home import cohorts_folder, sources_folder
-from einthoven.foundation.names import is_name
+from einthoven.foundation.names import RULE, is_name
 from einthoven.foundation.publishing import exclusive, publish_folder
 
 from .cohort import MANIFEST, Cohort
@@ -92,7 +92,7 @@ def prepare_dataset(
     rate = float(rate if rate is not None else entry.card.rates[0])
     name = name or f"{entry.name}-{rate:g}hz"
     if not is_name(name):
-        raise UsageError(f"{name!r} cannot be a cohort's name: letters, digits, '.', '_' and '-' only, 100 at most.")
+        raise UsageError(f"{name!r} cannot be a cohort's name: {RULE}.")
     if source is None and entry.card.needs_source and _holds_files(downloaded := sources_folder() / entry.name):
         source = downloaded
     folder = Path(source).expanduser().resolve() if source is not None else None

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.foundation.names import is_name
+from einthoven.foundation.names import RULE, is_name
 
 from .columns import (
     NO_SPLIT,
@@ -24,12 +24,12 @@ from .columns import (
     split_column,
 )
 from .dataset import SPLITS, Scan, SourceRecord, TaskTable
+from .intake import FLAGS
 from .splits import check_patients
 
 _SHOWN = 10
-# Names of tasks, rules and concept tables become file names.
-# Columns of records.parquet that the cohort itself writes.
-RESERVED_COLUMNS = ("record_id", "patient_id", "samples", "flat_leads", "clipped_leads")
+RESERVED_COLUMNS = ("record_id", "patient_id", "samples", *FLAGS)
+"""Columns of `records.parquet` that the cohort itself writes."""
 _SPLIT_CODES = (NO_SPLIT, *range(len(SPLITS)))
 _SEXES = ("F", "M", None)
 
@@ -137,6 +137,7 @@ def _bad_ages(records: Sequence[SourceRecord]) -> Iterator[str]:
 
 def _check_tasks(scan: Scan, where: str) -> None:
     _refuse_names(scan.tasks, "tasks", where)
+    ids, _ = _ids_and_columns(scan.records)
     known = _ids(scan, scan.tasks.values())
     for task, table in scan.tasks.items():
         which = f"task {task} of {where}"
@@ -152,7 +153,7 @@ def _check_tasks(scan: Scan, where: str) -> None:
             f"labels of {which} are named more than once. Name each once",
         )
         if isinstance(table.positives, LabelColumns):
-            _check_columns(table.positives, table.labels, len(scan.records), which)
+            _check_columns(table.positives, table.labels, ids, which)
             continue
         _refuse(
             (str(i) for i in table.positives if i not in known),
@@ -185,8 +186,9 @@ def _ids(scan: Scan, given: Iterable[TaskTable | Mapping[str, str]]) -> frozense
     return frozenset(record.record_id for record in scan.records)
 
 
-def _check_columns(columns: LabelColumns, labels: tuple[str, ...], records: int, which: str) -> None:
-    rows, targets = columns.rows, columns.targets
+def _check_columns(columns: LabelColumns, labels: tuple[str, ...], ids: pl.Series, which: str) -> None:
+    rows, targets, records = columns.rows, columns.targets, len(ids)
+    _refuse_others(columns, ids, which)
     ascending = bool((rows[1:] > rows[:-1]).all()) and (not len(rows) or (rows[0] >= 0 and rows[-1] < records))
     if (
         columns.labels != labels
@@ -197,6 +199,15 @@ def _check_columns(columns: LabelColumns, labels: tuple[str, ...], records: int,
         raise DataError(
             f"The columns of {which} do not fit: rows ascending from 0 to {records - 1} and targets 0 or 1 of shape "
             f"({len(rows)}, {len(labels)}) were expected; targets have shape {targets.shape}. Correct them in `scan`."
+        )
+
+
+def _refuse_others(columns: LabelColumns | SplitColumn, ids: pl.Series, which: str) -> None:
+    # Positions that were counted in a longer table, or in another order, would give every record another's answer.
+    if not columns.is_of(ids):
+        raise DataError(
+            f"The columns of {which} were made for other records, or in another order. Make them of the ids that "
+            "`records` has in `scan`."
         )
 
 
@@ -212,6 +223,7 @@ def _check_splits(scan: Scan, where: str) -> None:
     if not scan.splits:
         raise DataError(f"{where} has no split rule, so nothing can be trained and tested. Give `splits` at least one.")
     _refuse_names(scan.splits, "split rules", where)
+    ids, _ = _ids_and_columns(scan.records)
     known = _ids(scan, scan.splits.values())
     for rule, split in scan.splits.items():
         if isinstance(split, SplitColumn):
@@ -220,6 +232,7 @@ def _check_splits(scan: Scan, where: str) -> None:
                     f"The column of split rule {rule} of {where} does not fit: {len(scan.records)} codes of "
                     f"{_SPLIT_CODES} were expected, found {len(split.codes)}. Correct it in `scan`."
                 )
+            _refuse_others(split, ids, f"split rule {rule} of {where}")
             continue
         _refuse(
             (record_id for record_id in split if record_id not in known),
@@ -253,8 +266,7 @@ def _check_concepts(scan: Scan, where: str) -> None:
 def _refuse_names(names: Iterable[str], what: str, where: str) -> None:
     _refuse(
         [repr(name) for name in names if not is_name(name)],
-        f"names of {what} of {where} cannot be file names. Use letters, digits, '.', '_' and '-' only, "
-        "a letter or digit first, 100 at most",
+        f"names of {what} of {where} cannot be file names. Use {RULE}",
     )
 
 

@@ -129,10 +129,7 @@ class Cohort:
     @cached_property
     def records(self) -> pl.DataFrame:
         """One row a record in signal order: record_id, patient_id, age (years), sex ("F"/"M"), and more."""
-        try:
-            return pl.read_parquet(self.path / RECORDS)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise DataError(f"{self.path / RECORDS} cannot be read ({error}). Prepare the cohort again.") from error
+        return self._table(RECORDS)
 
     @cached_property
     def record_ids(self) -> np.ndarray:
@@ -183,7 +180,7 @@ class Cohort:
         """
         if name not in self.manifest.tasks:
             raise unknown_name("task", name, self.manifest.tasks, where=f"cohort {self.name}")
-        table = pl.read_parquet(self.path / "labels" / f"{name}.parquet")
+        table = self._table(f"labels/{name}.parquet")
         labels = self.manifest.tasks[name].labels
         return Task(
             name=name,
@@ -201,7 +198,7 @@ class Cohort:
         rule = rule or self.manifest.split_rules[0]
         if rule not in self.manifest.split_rules:
             raise unknown_name("split rule", rule, self.manifest.split_rules, where=f"cohort {self.name}")
-        table = pl.read_parquet(self.path / "splits" / f"{rule}.parquet")
+        table = self._table(f"splits/{rule}.parquet")
         split = np.full(len(self), "", dtype="U5")
         split[self._rows_of(table["record_id"])] = table["split"].to_numpy()
         return split
@@ -210,12 +207,12 @@ class Cohort:
         """A concept table: record_id and one float column a concept; null or NaN where undefined."""
         if table not in self.manifest.concept_tables:
             raise unknown_name("concept table", table, self.manifest.concept_tables, where=f"cohort {self.name}")
-        return pl.read_parquet(self.path / "concepts" / f"{table}.parquet")
+        return self._table(f"concepts/{table}.parquet")
 
     @cached_property
     def excluded(self) -> pl.DataFrame:
         """Records of the metadata that are not in the cohort: record_id, patient_id, reason, detail."""
-        return pl.read_parquet(self.path / "excluded.parquet")
+        return self._table("excluded.parquet")
 
     def verify(self, parts: Iterable[str] | None = None) -> None:
         """Compute digests again from the files.
@@ -239,6 +236,13 @@ class Cohort:
                 f"Cohort {self.name} ({self.path}) is not what its manifest says: {', '.join(wrong) or 'manifest'} "
                 "changed since it was prepared. Prepare it again with --replace."
             )
+
+    def _table(self, file: str) -> pl.DataFrame:
+        try:
+            # A folder may have "[" or "*" in its name.
+            return pl.read_parquet(self.path / file, glob=False)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise DataError(f"{self.path / file} cannot be read ({error}). Prepare the cohort again.") from error
 
     def _rows_of(self, record_ids: pl.Series) -> np.ndarray:
         return np.array([self._row_of[record_id] for record_id in record_ids], dtype=np.int64)
@@ -288,10 +292,11 @@ def _found_digest(path: Path, part: str) -> str:
         if part == SIGNALS_PART:
             return sha256_npy(path / SIGNALS)
         file = path / (RECORDS if part == IDS_PART else f"{part}.parquet")
-        names = ["record_id", "patient_id"] if part == IDS_PART else pl.read_parquet_schema(file)
+        there = pl.scan_parquet(file, glob=False).collect_schema().names()
+        names = ["record_id", "patient_id"] if part == IDS_PART else there
         # `detail` is for people: it holds messages of other libraries, in their words.
         wanted = [name for name in names if not (part == "excluded" and name == "detail")]
-        return sha256_columns((name, pl.read_parquet(file, columns=[name])[name]) for name in wanted)
+        return sha256_columns((name, pl.read_parquet(file, columns=[name], glob=False)[name]) for name in wanted)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         return f"cannot be read: {error}"
 

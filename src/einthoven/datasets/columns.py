@@ -14,7 +14,7 @@ from typing import cast, overload
 import numpy as np
 import polars as pl
 
-from einthoven.foundation.errors import DataError
+from einthoven.foundation.errors import DataError, UsageError
 
 from .dataset import SPLITS, Scan, SourceRecord, TaskTable
 
@@ -30,7 +30,10 @@ class RecordTable(Sequence[SourceRecord]):
         record_id, patient_id: text, one a record.
         files: for each record the files it needs, or None for records that are made.
         metadata: further columns of `records.parquet`, `age` and `sex` among them; one row a record.
-        left_out: for each record why the dataset leaves it out, or "".
+        left_out: for each record why the dataset leaves it out, or "" or null.
+
+    Raises:
+        DataError: `age` is no column of numbers, or `sex` none of text.
     """
 
     def __init__(
@@ -47,17 +50,19 @@ class RecordTable(Sequence[SourceRecord]):
             files = pl.Series([[]], dtype=pl.List(pl.String)).new_from_index(0, count)
         if left_out is None:
             left_out = pl.Series([""]).new_from_index(0, count)
-        columns = {"record_id": record_id, "patient_id": patient_id, "files": files, "left_out": left_out}
+        columns = {"record_id": record_id, "patient_id": patient_id, "files": files, "left_out": left_out.fill_null("")}
         self.frame = pl.DataFrame({name: column.alias(name) for name, column in columns.items()})
         metadata = metadata if metadata is not None else pl.DataFrame()
         always = {"age": pl.Float64, "sex": pl.String}
         absent = {name: pl.Series([None], dtype=kind) for name, kind in always.items() if name not in metadata.columns}
         nothing = {name: column.new_from_index(0, count) for name, column in absent.items()}
         whole = pl.DataFrame({**nothing, **metadata.to_dict()}).select(*always, pl.exclude(*always))
+        if not (whole["age"].dtype.is_numeric() or whole["age"].dtype == pl.Null):
+            raise DataError(f"`age` is a column of {whole['age'].dtype}; years, as numbers, were expected.")
         try:
             self.metadata = whole.with_columns(pl.col(name).cast(kind) for name, kind in always.items())
         except pl.exceptions.PolarsError as error:
-            raise DataError(f"`age` is no column of numbers, or `sex` none of text: {error}") from error
+            raise DataError(f"`sex` is no column of text: {error}") from error
 
     @classmethod
     def of(cls, records: Sequence[SourceRecord]) -> RecordTable:
@@ -143,11 +148,25 @@ def _records(frame: pl.DataFrame, metadata: pl.DataFrame) -> Iterator[SourceReco
         yield SourceRecord(record_id, patient_id, files=tuple(files), metadata=more, left_out=left_out)
 
 
+def _exactly(values: np.ndarray, kind: type[np.integer], what: str) -> np.ndarray:
+    """Values as a smaller type, refused where that would change them: 256 would become 0, and so would NaN."""
+    given = np.asarray(values)
+    with np.errstate(invalid="ignore"):
+        found = given.astype(kind, copy=False)
+    if found.dtype != given.dtype and (found != given).any():
+        raise DataError(f"{what} are {given.dtype} values that {found.dtype} does not hold. Correct them in `scan`.")
+    return found
+
+
 class _ByRecord:
     """What the mappings below share: a column of ids, and where each stands."""
 
     def __init__(self, ids: pl.Series) -> None:
         self._ids = ids
+
+    def is_of(self, ids: pl.Series) -> bool:
+        """Whether these are the ids, in this order, that positions and codes were made for."""
+        return self._ids.equals(ids)
 
     @cached_property
     def _row_of(self) -> dict[str, int]:
@@ -162,13 +181,16 @@ class LabelColumns(_ByRecord, Mapping[str, frozenset[str]]):
         labels: in column order.
         rows: int64 (n,), positions of the records that are in the task, ascending.
         targets: uint8 (n, labels), 1 where the record has the label.
+
+    Raises:
+        DataError: targets are no whole numbers from 0 to 255, such as NaN.
     """
 
     def __init__(self, ids: pl.Series, labels: Sequence[str], rows: np.ndarray, targets: np.ndarray) -> None:
         super().__init__(ids)
         self.labels = tuple(labels)
         self.rows = np.asarray(rows, dtype=np.int64)
-        self.targets = np.asarray(targets, dtype=np.uint8)
+        self.targets = _exactly(targets, np.uint8, "Targets")
 
     @classmethod
     def of(cls, ids: pl.Series, row_of: Mapping[str, int], table: TaskTable) -> LabelColumns:
@@ -217,11 +239,14 @@ class SplitColumn(_ByRecord, Mapping[str, str]):
     Args:
         ids: of all records of the scan, in their order.
         codes: int8 (records,), position in `SPLITS`, or -1 for a record that is in no split.
+
+    Raises:
+        DataError: codes are no whole numbers from -128 to 127.
     """
 
     def __init__(self, ids: pl.Series, codes: np.ndarray) -> None:
         super().__init__(ids)
-        self.codes = np.asarray(codes, dtype=np.int8)
+        self.codes = _exactly(codes, np.int8, "Codes of splits")
 
     @classmethod
     def of(cls, ids: pl.Series, row_of: Mapping[str, int], split: Mapping[str, str]) -> SplitColumn:
@@ -235,15 +260,25 @@ class SplitColumn(_ByRecord, Mapping[str, str]):
 
     @classmethod
     def named(cls, ids: pl.Series, names: np.ndarray) -> SplitColumn:
-        """The column of splits given as text, "" for none."""
+        """The column of splits given as text, "" for none.
+
+        Raises:
+            UsageError: a name that is none of train, val and test.
+        """
         codes = np.full(len(ids), NO_SPLIT, dtype=np.int8)
         for name, code in _CODE_OF_SPLIT.items():
             codes[names == name] = code
+        for row in np.flatnonzero((codes == NO_SPLIT) & (names != ""))[:1]:
+            raise UsageError(f"Record {ids[int(row)]} was put into split {str(names[row])!r}; expected {SPLITS}.")
         return cls(ids, codes)
 
     @classmethod
     def by_patient(cls, records: RecordTable, split_of: Mapping[str, str]) -> SplitColumn:
-        """The column of a rule that names a split for each patient; those it does not name are in none."""
+        """The column of a rule that names a split for each patient; those it does not name are in none.
+
+        Raises:
+            UsageError: as `named`.
+        """
         found = records.patient_id.replace_strict(dict(split_of), default="", return_dtype=pl.String)
         return cls.named(records.record_id, found.to_numpy())
 

@@ -130,15 +130,16 @@ class TaskTable:
 class Scan:
     """A dataset read down to its metadata; no sample has been touched.
 
-    Records, positives and splits may be lists and dictionaries, which take some kilobytes a record, or the columns of
-    `datasets/columns.py`, which datasets of hundreds of thousands of records need.
+    Records, positives, splits and concepts may be lists and dictionaries, which take some kilobytes a record, or the
+    columns of `datasets/columns.py`, which datasets of hundreds of thousands of records need.
 
     Attributes:
         records: all records the metadata promise, in cohort order.
         tasks: task name -> labels.
         splits: rule name -> record id -> "train", "val" or "test"; the first rule is the default. A record that a rule
             does not name is in none of its splits.
-        read: reads one record; raises DataError for a file that is not what it claims to be.
+        read: reads one record; raises DataError for a file that is not what it claims to be. Its signal is copied
+            before the next one is read, so that the array may be used again.
         rate: of every record, Hz.
         samples: per lead, of every record; None where records differ in length.
         leads: what the cohort stores, in order: standard leads, which are taken by name and derived where that can be,

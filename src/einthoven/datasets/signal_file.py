@@ -16,6 +16,8 @@ from einthoven.foundation.errors import DataError
 from .intake import Intake
 
 DTYPE = np.dtype("<i2")
+# Records are small, and each call of the system has to wait for Python again when it ends.
+_BUFFER = 1 << 20
 
 
 class SignalWriter:
@@ -27,7 +29,7 @@ class SignalWriter:
 
     def __init__(self, file: Path, intake: Intake) -> None:
         self._intake = intake
-        self._stream = file.open("wb")
+        self._stream = file.open("wb", buffering=_BUFFER)
         self._records = 0
         self._values = 0
         self._write_header()

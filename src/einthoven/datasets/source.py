@@ -25,7 +25,7 @@ _REMEMBERED_FOLDERS = 256
 # What decides the content of a cohort lies in these packages, but for what only says where files are and what they are.
 _DECIDING = ("einthoven.datasets", "einthoven.signals", "einthoven.foundation.seeds")
 # A name without any of these stays below the folder.
-_MAY_LEAVE = r"^[/\\]|^.:|\.\."
+_MAY_LEAVE = r"(?s)^[/\\]|^.:|\.\."
 _DESCRIBING = ("einthoven.datasets.downloading.release",)
 
 

@@ -77,7 +77,10 @@ def read_marks(stem: Path, *, where: str, extension: str = "atr") -> tuple[np.nd
     try:
         found: Any = wfdb.rdann(str(stem), extension)
     except (ValueError, IndexError, KeyError, TypeError, OSError) as error:
-        raise DataError(f"The annotations {file.name} of {where} cannot be decoded: {error}") from error
+        raise DataError(
+            f"The annotations {file.name} of {where} cannot be decoded: {error}. Download the file again; "
+            "`einthoven datasets verify` says which files are not as released."
+        ) from error
     notes = [(int(at), note.strip("\x00 ")) for at, note in zip(found.sample, found.aux_note, strict=True) if note]
     marks = [(at, note.removeprefix("(")) for at, note in notes if note.startswith("(")]
     starts = np.array([at for at, _ in marks], dtype=np.int64)

@@ -232,6 +232,7 @@ def _decode(
         digests[index] = {}
         try:
             decoded, digests[index] = _read(source, record, files)
+            into.add(decoded)
         except DataError as error:
             bad[index] = error
         except MemoryError:
@@ -239,7 +240,6 @@ def _decode(
         except Exception as error:  # a reader is anybody's code; whatever it does, its record must be named
             bad[index] = unreadable(error)
         else:
-            into.add(decoded)
             read.append(index)
     return _TakingIn(digests, bad, read, into, pool.submit(take_in, into, intake))
 
@@ -316,7 +316,7 @@ def _write_concepts(file: Path, ids: pl.Series, concepts: ConceptColumns, kept: 
             part = pl.DataFrame({"record_id": ids[start:stop], **values}).filter(pl.Series(kept[start:stop]))
             parts.append(Path(folder) / f"{start}.parquet")
             part.write_parquet(parts[-1])
-        pl.scan_parquet(parts).sink_parquet(file, row_group_size=_ROWS_A_PART)
+        pl.scan_parquet(parts, glob=False).sink_parquet(file, row_group_size=_ROWS_A_PART)
 
 
 def _manifest(

@@ -98,10 +98,10 @@ def _positives(study: StudyReading) -> list[Caution]:
         ]
         if present < promised:
             gone = f"; none left of {', '.join(lost)}" if lost else ""
-            items.append(f"{task}: {count(present)} of {count(promised)} test positives{gone}")
+            items.append(f"{task}: {count(present)} of {count(promised)} are here{gone}")
     if not items:
         return []
-    return [Caution("caution", "Test positives that the source promises are not in the cohort.", "", tuple(items))]
+    return [Caution("caution", "The cohort has fewer test positives than its source promises.", "", tuple(items))]
 
 
 def _floors(study: StudyReading) -> list[Caution]:

@@ -114,6 +114,16 @@ def test_dates() -> None:
     assert found.left_out == {PREVALENT: 2, CENSORED: 1, UNKNOWN: 1, UNTIMED: 1}
 
 
+def test_follow_up_that_ends_before_the_ecg_is_told() -> None:
+    columns = {
+        "when": ["2020-01-10", "2020-01-10", "2020-01-10"],
+        "died": [None, "2020-03-01", None],
+        "last": ["2020-01-01", "2020-01-01", "2022-01-01"],
+    }
+    found = read(task(event_time="died", followed_until="last"), table(**columns), ecg="when")
+    assert any("the follow-up of 2 of 3 ECGs ends before the ECG" in note for note in found.notes)
+
+
 def test_dates_with_and_without_a_zone_are_not_compared() -> None:
     with pytest.raises(DataError, match=r"column dead of t\.csv has a time zone"):
         read(

@@ -58,6 +58,15 @@ def test_impossible_pressures_are_refused_with_their_row(cell: str) -> None:
         hemodynamic_tasks("p", task, table(w=["12", cell]), ["1", "2"])
 
 
+def test_kilopascals_are_refused_and_zeros_are_counted() -> None:
+    task = HemodynamicTask(kind="hemodynamic", mpcwp="w")
+    with pytest.raises(DataError, match=r"Column w of t.csv: the median pressure is 1.33; mmHg were expected.*kPa"):
+        hemodynamic_tasks("p", task, table(w=["1.33", "3.2", "0.8", None]), list("abcd"))
+    found = hemodynamic_tasks("p", task, table(w=["0", "12", "16", None]), list("abcd"))["p-mpcwp"]
+    assert found.notes == ("1 of 3 values of w are 0 mmHg, and count as that.",)
+    assert not hemodynamic_tasks("p", task, table(w=["9", "12"]), list("ab"))["p-mpcwp"].notes
+
+
 def test_a_task_without_pressures_is_no_task() -> None:
     plan = {
         "name": "x",

@@ -26,6 +26,14 @@ def test_a_csv_is_text_and_empty_cells_are_none(tmp_path: Path) -> None:
     assert read.numbers("n") == [1.5, None]
 
 
+def test_a_name_that_looks_like_a_pattern_is_the_name_of_one_file(tmp_path: Path) -> None:
+    table(tmp_path, "a\n2\n", "ecg1.csv")
+    assert table(tmp_path, "a\n1\n", "ecg[1].csv").cells("a") == ["1"]
+    assert table(tmp_path, "a\n1\n", "ecg*.csv").cells("a") == ["1"]
+    pl.DataFrame({"a": ["3"]}).write_parquet(tmp_path / "ecg[1].parquet")
+    assert read_table(tmp_path / "ecg[1].parquet").cells("a") == ["3"]
+
+
 def test_other_separators(tmp_path: Path) -> None:
     assert table(tmp_path, "a\tb\n1\t2\n", "t.tsv").cells("b") == ["2"]
     assert table(tmp_path, "a\tb\n1\t2\n", "t.txt").cells("b") == ["2"]

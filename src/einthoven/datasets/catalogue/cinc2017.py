@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from einthoven.datasets.challenge import NO_PATIENTS
 from einthoven.datasets.dataset import Dataset, DatasetCard, Record, Scan, Sizes, SourceRecord, TaskCard, TaskTable
 from einthoven.datasets.downloading.release import physionet
 from einthoven.datasets.text_files import read_rows
@@ -93,6 +94,7 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
         samples=int(window * RATE) if window else None,
         leads=("ECG",),
         source_files=(REFERENCE,),
+        notes=(NO_PATIENTS,),
         rules={"cinc2017-labels": "1: version 3 of the reference", "cinc2017-windows": "1: no overlap, rest dropped"},
     )
 

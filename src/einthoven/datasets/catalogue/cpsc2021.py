@@ -58,7 +58,11 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     )
     # Each recording that is not here counts as one record, since nobody knows how many windows it has.
     whole = len(found.records) + _RECORDINGS - len(stems)
-    return replace(found, whole=whole, tasks={**found.tasks, "patient-kind": _kind_task(windows)})
+    notes = found.notes
+    if len(stems) < _RECORDINGS:
+        here = f"{len(stems)} of {_RECORDINGS:,} recordings are here"
+        notes = (f"{here}; each of the others counts as one of the records promised, which are windows.", *notes)
+    return replace(found, whole=whole, notes=notes, tasks={**found.tasks, "patient-kind": _kind_task(windows)})
 
 
 def _about(header: Header) -> dict[str, object]:

@@ -116,7 +116,7 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     return Scan(
         records=records,
         tasks={"structural": TaskTable(LABELS, LabelColumns(ids, LABELS, rows, flags[rows]))},
-        splits={"official": SplitColumn.named(ids, table["split"].to_numpy())},
+        splits={"official": SplitColumn.named(ids, table["split"].replace(_NO_SPLIT, "").to_numpy())},
         read=read,
         rate=rate,
         samples=_SHAPE[1],

@@ -39,6 +39,7 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
 # Between an ECG and what is known of its patient: more is a wrong unit, or a date that stands for "never".
 LIFETIME = 130  # years
 _LIFETIME = in_microseconds(LIFETIME, "years")
+_DAY = in_microseconds(1, "days")
 PREVALENT = "event at or before the ECG"
 CENSORED = "censored before the horizon"
 UNKNOWN = "no follow-up known"
@@ -98,6 +99,13 @@ def forecasting_task(
         courses = _dates(task, table, ecg, notes)
     else:
         courses = _measurements(task, table, patients, ecg, outcomes, notes)
+    by_days = "; by whole days" if notes else ""
+    early = sum(course.followed is not None and course.followed < -_DAY for course in courses)
+    if early:
+        notes.append(
+            f"Task {task.label}: the follow-up of {early} of {len(courses)} ECGs ends before the ECG, so it says "
+            "nothing. If they are many, the columns may be exchanged or of another ECG."
+        )
     positives: dict[str, frozenset[str]] = {}
     left_out: Counter[str] = Counter()
     horizon, after = task.horizon_microseconds, task.after_microseconds
@@ -118,7 +126,7 @@ def forecasting_task(
         family="forecasting",
         left_out=dict(left_out),
         rule=f"2: {task.form}; event in ({task.after_days:g}, {task.horizon:g}] days; prevalent: {task.prevalent}; "
-        f"censored left out{'; by whole days' if notes else ''}",
+        f"censored left out{by_days}",
         notes=tuple(notes),
     )
 

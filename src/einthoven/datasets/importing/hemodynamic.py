@@ -13,16 +13,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 import numpy as np
 
 from einthoven.datasets.dataset import TaskTable
+from einthoven.foundation.errors import DataError
 
 from .labels import ReadTask
 from .table import Table
 from .task_mapping import HemodynamicTask
 
 HIGHEST = 100.0
+# Mean wedge pressures are 6 to 12 mmHg in health, and mean pulmonary artery pressures 10 to 20.
+_LOWEST_MEDIAN = 4.0
 _DIGITS = 18
 _SPELLED = {"mpcwp": "mPCWP", "mpa": "mPA"}
 
@@ -37,6 +41,14 @@ def hemodynamic_tasks(name: str, task: HemodynamicTask, table: Table, ids: Seque
         values = table.numbers(column)
         bad = (row for row, value in enumerate(values) if value is not None and not 0 <= value <= HIGHEST)
         table.refuse(column, bad, f"a pressure from 0 to {HIGHEST:g} mmHg")
+        known = [value for value in values if value is not None]
+        if known and median(known) < _LOWEST_MEDIAN:
+            raise DataError(
+                f"Column {column} of {table.name}: the median pressure is {median(known):.3g}; mmHg were expected, in "
+                f"which half of the patients have more than {_LOWEST_MEDIAN:g}. Are they kPa (times 7.5006), or are "
+                "missing values written as 0?"
+            )
+        zeros = known.count(0.0)
         label = f"{pressure}_gte_{threshold:g}"
         positives = {
             record: frozenset([label] if value >= threshold else [])
@@ -49,6 +61,7 @@ def hemodynamic_tasks(name: str, task: HemodynamicTask, table: Table, ids: Seque
             summary=task.summary or f"{_SPELLED[pressure]} at least {threshold:g} mmHg",
             family="hemodynamic",
             left_out={"no catheter value": missing} if missing else {},
+            notes=(f"{zeros} of {len(known)} values of {column} are 0 mmHg, and count as that.",) if zeros else (),
             rule=f"1: {column} >= {threshold:g} mmHg; first ECG of a patient in val and test",
         )
     return tasks

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from einthoven.datasets.dataset import Access
 from einthoven.foundation.errors import UsageError
 from einthoven.foundation.identity import content_key
-from einthoven.foundation.names import is_name
+from einthoven.foundation.names import RULE, is_name
 
 from .mapping_errors import all_said
 from .mapping_values import Number, Part, WholeNumber, check_date_format, check_folded, texts
@@ -147,7 +147,7 @@ class ImportPlan(Part):
         for what, names in (("name", [self.name]), ("task", self.tasks), ("split", self.splits)):
             wrong = [name for name in names if not is_name(name)]
             if wrong:
-                raise ValueError(f"{what} {wrong[0]!r}: letters, digits, '.', '_' and '-' only, 100 at most")
+                raise ValueError(f"{what} {wrong[0]!r}: {RULE}")
         rules = Counter(rule for name, split in self.splits.items() for rule in rule_names(name, split))
         twice = [rule for rule, count in rules.items() if count > 1]
         if twice:

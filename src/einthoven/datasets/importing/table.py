@@ -211,7 +211,7 @@ def read_table(file: Path, *, separator: str | None = None) -> Table:
     unreadable: dict[str, str] = {}
     try:
         if suffix in (".parquet", ".pq"):
-            frame, unreadable = _as_text(_with_bare_names(pl.read_parquet(file), file))
+            frame, unreadable = _as_text(_with_bare_names(pl.read_parquet(file, glob=False), file))
         elif suffix in (".csv", ".tsv", ".txt"):
             frame = _read_csv(file, separator or ("\t" if suffix == ".tsv" else ","))
         else:
@@ -227,7 +227,7 @@ def read_table(file: Path, *, separator: str | None = None) -> Table:
 
 def _read_csv(file: Path, separator: str) -> pl.DataFrame:
     rows, lines, ends = _check_width(file, separator)
-    frame = pl.read_csv(file, separator=separator, infer_schema=False, eol_char=ends)
+    frame = pl.read_csv(file, separator=separator, infer_schema=False, eol_char=ends, glob=False)
     if not rows <= len(frame) <= lines:
         raise DataError(
             f"{file} has {counted(rows, 'row')} by its quotes and line ends, and {len(frame)} by line feeds alone. "
