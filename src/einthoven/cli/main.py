@@ -16,7 +16,7 @@ import typer
 from einthoven.foundation.errors import EinthovenError
 from einthoven.version import VERSION
 
-from . import datasets, encoders, studies
+from . import compare, datasets, encoders, power, studies
 from .output import fail
 
 app = typer.Typer(
@@ -30,6 +30,8 @@ app = typer.Typer(
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(encoders.app, name="encoders")
 studies.register(app)
+compare.register(app)
+power.register(app)
 
 
 def _version(value: bool) -> None:

@@ -40,24 +40,34 @@ def show_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-_NAME_LENGTH = 14
+_NAME_LENGTH = 20
 
 
-def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
-    """A table on standard output."""
+def show_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "", compact: bool = False
+) -> None:
+    """A table on standard output; a compact one has no lines, so that many columns fit."""
+    from rich.box import HEAVY_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     # As Text: names from data may hold what rich takes for markup.
-    table = Table(title=Text(title) if title else None, title_justify="left")
+    table = Table(
+        title=Text(title) if title else None,
+        title_justify="left",
+        box=None if compact else HEAVY_HEAD,
+        padding=(0, 1, 0, 0) if compact else (0, 1),
+    )
     for index, column in enumerate(columns):
         # A name that is broken over two lines cannot be copied.
         longest = max((len(line) for row in rows for line in str(row[index]).split("\n")), default=0)
-        table.add_column(Text(column), overflow="fold", no_wrap=longest <= _NAME_LENGTH)
+        kept = max(longest, len(column)) if longest <= _NAME_LENGTH else None
+        # As a least width: what may not wrap is cut off where there is no room, and a cut number is another number.
+        table.add_column(Text(column), overflow="fold", min_width=kept)
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
-    Console().print(table)
+    Console().print(table, crop=False)
 
 
 @contextmanager

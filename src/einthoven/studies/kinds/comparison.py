@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from einthoven.foundation.errors import DataError
 from einthoven.foundation.seeds import seed_for
 from einthoven.metrics.discrimination import auroc, average_precision
 from einthoven.statistics.bootstrap import bootstrap_discrimination
@@ -17,7 +16,7 @@ from einthoven.statistics.macro import judge_labels, macro_average, macro_draws
 from einthoven.statistics.resampling import draw_counts
 from einthoven.studies.cells import Cell
 from einthoven.studies.kind import Context, Kind, Output
-from einthoven.studies.ledger import Ledger
+from einthoven.studies.predictions import Predictions, read_predictions
 from einthoven.studies.results import (
     METRICS,
     ComparisonResult,
@@ -26,23 +25,10 @@ from einthoven.studies.results import (
     LabelScores,
     MacroScores,
     Metric,
-    ProbeResult,
 )
 from einthoven.studies.spec import RepresentationsSpec
 
 _METRIC = {"auroc": auroc, "average_precision": average_precision}
-
-
-@dataclass(frozen=True)
-class _Predictions:
-    """Test predictions of all encoders on the same records: targets (n, L), logits (E, n, L), patients (n,)."""
-
-    targets: np.ndarray
-    logits: np.ndarray
-    record_ids: np.ndarray
-    patient_ids: np.ndarray
-    labels: tuple[str, ...]
-    reasons: tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -75,8 +61,8 @@ def run(cell: Cell, context: Context) -> Output:
     """Point estimates, intervals and paired differences, for each label and for the mean over the judged ones."""
     spec, bootstrap = cell.spec, cell.spec["bootstrap"]
     encoders: list[str] = list(spec["encoders"])
-    found = _predictions(context.ledger, cell.needs)
-    units = found.patient_ids if bootstrap["unit"] == "patient" else found.record_ids
+    found = read_predictions(context.ledger, cell.needs)
+    units = found.units(bootstrap["unit"])
     counts = draw_counts(units, draws=bootstrap["draws"], seed=seed_for("bootstrap", spec["seed"]))
     minimum = spec["support"]["minimum_positives"]
     support = judge_labels(found.targets, minimum_positives=minimum, minimum_negatives=minimum)
@@ -118,52 +104,22 @@ def run(cell: Cell, context: Context) -> Output:
     return Output(result, arrays={"draws": {metric: scores[metric].draws for metric in METRICS}})
 
 
-def _predictions(ledger: Ledger, probes: Sequence[str]) -> _Predictions:
-    results = [ledger.result(key, ProbeResult) for key in probes]
-    labels = tuple(probed.label for probed in results[0].labels)
-    tables = []
-    for key in probes:
-        table = ledger.table(key, "predictions")
-        tables.append(table.filter(table["split"] == "test"))
-    first = tables[0]
-    if not len(first):
-        raise DataError(f"Task {results[0].task} has no test record, so nothing can be compared.")
-    for result, table in zip(results, tables, strict=True):
-        # Pairing is by position, so the same records and labels must stand in the same rows for every encoder.
-        if not first.select("record_id", "label", "target").equals(table.select("record_id", "label", "target")):
-            raise DataError(
-                f"The predictions of {result.encoder} on {result.task} are of other records than the first."
-            )
-    shape = (-1, len(labels))
-    return _Predictions(
-        targets=first["target"].to_numpy().reshape(shape),
-        logits=np.stack([table["logit"].to_numpy().reshape(shape) for table in tables]),
-        record_ids=first["record_id"].to_numpy().reshape(shape)[:, 0],
-        patient_ids=first["patient_id"].to_numpy().reshape(shape)[:, 0],
-        labels=labels,
-        reasons=tuple(
-            next((r.labels[i].reason for r in results if r.labels[i].reason is not None), None)
-            for i in range(len(labels))
-        ),
-    )
-
-
-def _scores(found: _Predictions, counts: np.ndarray) -> dict[Metric, _Scores]:
-    encoders, _, labels = found.logits.shape
+def _scores(found: Predictions, counts: np.ndarray) -> dict[Metric, _Scores]:
+    encoders, _, labels = found.scores.shape
     defined = np.array([reason is None for reason in found.reasons], dtype=bool)
     draws = {metric: np.full((len(counts), encoders, labels), np.nan) for metric in METRICS}
     points = {metric: np.full((encoders, labels), np.nan) for metric in METRICS}
     if defined.any():
         # Cells run side by side, one core each; the kernel's own threads would only compete with them.
         drawn = bootstrap_discrimination(
-            found.targets[:, defined], found.logits[:, :, defined], counts=counts, threads=1
+            found.targets[:, defined], found.scores[:, :, defined], counts=counts, threads=1
         )
         draws["auroc"][:, :, defined] = drawn.auroc
         draws["average_precision"][:, :, defined] = drawn.average_precision
         for metric, function in _METRIC.items():
             for encoder in range(encoders):
                 for label in np.flatnonzero(defined):
-                    points[metric][encoder, label] = function(found.targets[:, label], found.logits[encoder, :, label])
+                    points[metric][encoder, label] = function(found.targets[:, label], found.scores[encoder, :, label])
     return {metric: _Scores(points=points[metric], draws=draws[metric]) for metric in METRICS}
 
 

@@ -1,0 +1,248 @@
+"""What a test set can show, before anything is run: the smallest difference of AUROC, and how many positives it takes.
+
+These are plans, not results. They rest on assumptions that are arguments here: about where the AUROCs lie, how alike
+two encoders err, and how alike the records of one patient are. After a study, its own draws replace all three
+(`separability`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import owens_t
+from scipy.stats import norm
+
+from einthoven.foundation.errors import UsageError
+from einthoven.metrics.arguments import check_targets
+
+_MOST_POSITIVES = 1e9
+_FINE = 1e-9
+
+
+@dataclass(frozen=True)
+class Assumptions:
+    """What a plan rests on.
+
+    Attributes:
+        auroc: of the weaker of two encoders.
+        correlation: of their two AUROCs over test sets, since both are tested on the same records. Measured on PTB-XL:
+            0.99 for two variants of one network, 0.1 to 0.2 for a network and a model of tabular features.
+        alpha: two-sided level of the whole family of comparisons.
+        power: with which a true difference is to be found.
+        comparisons: in the family; the level of each is alpha divided by it (Bonferroni).
+    """
+
+    auroc: float = 0.85
+    correlation: float = 0.5
+    alpha: float = 0.05
+    power: float = 0.8
+    comparisons: int = 1
+
+    def __post_init__(self) -> None:
+        for name, value, low, high in (
+            ("auroc", self.auroc, 0.5, 1.0),
+            ("correlation", self.correlation, -1.0, 1.0),
+            ("alpha", self.alpha, 0.0, 1.0),
+            ("power", self.power, 0.0, 1.0),
+        ):
+            if not (low < value < high or (name == "auroc" and value == low)):
+                raise UsageError(f"{name}: expected a number between {low:g} and {high:g}, found {value!r}.")
+        if self.comparisons < 1:
+            raise UsageError(f"comparisons: expected at least 1, found {self.comparisons}.")
+        if self.alpha / self.comparisons >= self.power:
+            raise UsageError(f"power: expected more than alpha ({self.alpha:g}), found {self.power:g}.")
+
+    @property
+    def z(self) -> float:
+        """How many standard errors a true difference must have to be found with the given power."""
+        return float(norm.isf(self.alpha / self.comparisons / 2) + norm.ppf(self.power))
+
+
+@dataclass(frozen=True)
+class EffectiveSupport:
+    """Test records counted as far as they are independent.
+
+    Attributes:
+        positives, negatives: records with and without the label.
+        positive_patients: patients with at least one record that has it.
+        effective_positives, effective_negatives: as many independent records would say as much.
+    """
+
+    positives: int
+    negatives: int
+    positive_patients: int
+    effective_positives: float
+    effective_negatives: float
+
+
+@dataclass(frozen=True)
+class SmallestDifference:
+    """The smallest true difference that is found with the assumed power; NaN where there is none, with the reason."""
+
+    difference: float
+    reason: str | None
+
+
+def auroc_variance(auroc: float, positives: float, negatives: float) -> float:
+    """Variance of an AUROC over test sets of so many independent records, for normal scores of equal variance.
+
+    [A (1 - A) + (m + n - 2) (Q - A^2)] / (m n) for m positives and n negatives (Hanley and McNeil, Radiology 143, 29,
+    1982, equation 1). Q is the chance that two positives both lie above one negative, which is that of one positive
+    above two negatives here: for z = probit(A), Q = Phi2(z, z; 1/2) = A - 2 T(z, 1 / sqrt(3)) with Owen's T. The
+    closed form usually taken for Q1 and Q2 is that of exponential scores; where positives are rare it gives a standard
+    error up to a third too large.
+
+    Raises:
+        UsageError: an AUROC outside [0, 1], or no positive or negative.
+
+    Example:
+        >>> round(auroc_variance(0.85, 50, 450) ** 0.5, 3)
+        0.028
+    """
+    if not 0 <= auroc <= 1:
+        raise UsageError(f"auroc: expected a number from 0 to 1, found {auroc!r}.")
+    if positives <= 0 or negatives <= 0:
+        raise UsageError(f"Expected positives and negatives, found {positives:g} and {negatives:g}.")
+    both = auroc - 2 * float(owens_t(norm.ppf(auroc), 1 / math.sqrt(3))) if 0 < auroc < 1 else auroc
+    terms = auroc * (1 - auroc) + (positives + negatives - 2) * (both - auroc**2)
+    return max(terms, 0.0) / (positives * negatives)
+
+
+def difference_error(difference: float, positives: float, negatives: float, assumed: Assumptions) -> float:
+    """Standard error of the difference of two AUROCs on the same records, one at `assumed.auroc`, one that far above.
+
+    Hanley and McNeil, Radiology 148, 839 (1983), equation 2.
+    """
+    low = auroc_variance(assumed.auroc, positives, negatives)
+    high = auroc_variance(min(assumed.auroc + difference, 1.0), positives, negatives)
+    return math.sqrt(max(low + high - 2 * assumed.correlation * math.sqrt(low * high), 0.0))
+
+
+def smallest_difference(positives: float, negatives: float, assumed: Assumptions | None = None) -> SmallestDifference:
+    """The smallest true difference of AUROC that a test set of so many independent records shows.
+
+    Args:
+        positives, negatives: independent test records with and without the label; see `effective_support`.
+
+    Returns:
+        d with d = z SE(d), where z sums the quantiles of level and power; NaN where even a perfect encoder would not be
+        told from the assumed one.
+
+    Example:
+        >>> round(smallest_difference(50, 2000).difference, 3)
+        0.067
+    """
+    assumed = assumed or Assumptions()
+    if positives < 1 or negatives < 1:
+        missing = "positive" if positives < 1 else "negative"
+        return SmallestDifference(math.nan, f"no {missing} test record")
+    most = 1 - assumed.auroc
+
+    def lacking(difference: float) -> float:
+        return assumed.z * difference_error(difference, positives, negatives, assumed) - difference
+
+    if lacking(most) > 0:
+        return SmallestDifference(
+            math.nan, f"not even an AUROC of 1 could be told from {assumed.auroc:g} with {positives:.3g} positives"
+        )
+    low, high = 0.0, most
+    while high - low > _FINE:
+        middle = (low + high) / 2
+        low, high = (middle, high) if lacking(middle) > 0 else (low, middle)
+    return SmallestDifference(high, None)
+
+
+def power_to_show(difference: float, positives: float, negatives: float, assumed: Assumptions | None = None) -> float:
+    """The chance that a true difference of AUROC is found, at the assumed level; NaN without positives or negatives."""
+    assumed = assumed or Assumptions()
+    if positives < 1 or negatives < 1:
+        return math.nan
+    error = difference_error(difference, positives, negatives, assumed)
+    if error == 0:
+        return 1.0 if difference > 0 else math.nan
+    return float(norm.cdf(difference / error - norm.isf(assumed.alpha / assumed.comparisons / 2)))
+
+
+def needed_positives(difference: float, *, prevalence: float, assumed: Assumptions | None = None) -> float:
+    """How many independent positive test records it takes to show a difference, at a share of positives.
+
+    Returns:
+        a whole number as float; infinity if a billion would not do.
+
+    Raises:
+        UsageError: a difference that is not above 0 or reaches beyond an AUROC of 1, or no share.
+
+    Example:
+        >>> needed_positives(0.02, prevalence=0.05)
+        677.0
+    """
+    assumed = assumed or Assumptions()
+    if not 0 < prevalence < 1:
+        raise UsageError(f"prevalence: expected a share between 0 and 1, found {prevalence!r}.")
+    if not 0 < difference <= 1 - assumed.auroc:
+        raise UsageError(
+            f"difference: expected above 0 and at most {1 - assumed.auroc:g} (1 minus the assumed AUROC of "
+            f"{assumed.auroc:g}), found {difference!r}."
+        )
+    ratio = (1 - prevalence) / prevalence
+
+    def enough(positives: float) -> bool:
+        error = difference_error(difference, positives, max(positives * ratio, 1.0), assumed)
+        return assumed.z * error <= difference
+
+    low, high = 1.0, 1.0
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > _MOST_POSITIVES:
+            return math.inf
+    while high - low > 1:
+        middle = math.floor((low + high) / 2)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return float(low) if enough(low) else float(high)
+
+
+def effective_support(
+    target: ArrayLike, patients: Sequence[str] | np.ndarray, *, alike: float = 1.0
+) -> EffectiveSupport:
+    """How many independent records the positives and negatives of a label amount to.
+
+    Records of one patient repeat each other. With k_i records in patient i and a correlation `alike` between two of
+    them, sum(k) records say as much as sum(k) / (1 + (sum(k^2) / sum(k) - 1) alike) independent ones (Kish, Survey
+    Sampling, 1965, section 8.2, for clusters of unequal size).
+
+    Args:
+        target: (records,) of 0 and 1.
+        patients: (records,) ids.
+        alike: from 0, records of a patient count in full, to 1, they say nothing new.
+
+    Raises:
+        UsageError: shapes that do not fit, or `alike` outside its range.
+    """
+    present = check_targets(target, dimensions=1).astype(bool)
+    ids = np.asarray(patients)
+    if ids.shape != present.shape:
+        raise UsageError(f"patients: expected one for each of {len(present)} records, found shape {ids.shape}.")
+    if not 0 <= alike <= 1:
+        raise UsageError(f"alike: expected a number from 0 to 1, found {alike!r}.")
+    _, number = np.unique(ids, return_inverse=True)
+    of_patient = [np.bincount(number[chosen], minlength=1) for chosen in (present, ~present)]
+    effective = [_independent(counts, alike) for counts in of_patient]
+    return EffectiveSupport(
+        positives=int(present.sum()),
+        negatives=int((~present).sum()),
+        positive_patients=int((of_patient[0] > 0).sum()),
+        effective_positives=effective[0],
+        effective_negatives=effective[1],
+    )
+
+
+def _independent(counts: np.ndarray, alike: float) -> float:
+    total = float(counts.sum())
+    if total == 0:
+        return 0.0
+    # At least the one record that is there, which rounding must not take away.
+    return max(1.0, total / (1 + (float((counts.astype(np.float64) ** 2).sum()) / total - 1) * alike))
