@@ -99,7 +99,8 @@ def _cores() -> int:
 
 
 # Compiled in each process (about a second) and not cached on disk: a cache would be written beside the package.
-@njit(nogil=True)
+# numpy's division: a check for zero in each step would keep the loop from vector instructions.
+@njit(nogil=True, error_model="numpy")
 def _count_draws(
     order: np.ndarray,
     bounds: np.ndarray,
