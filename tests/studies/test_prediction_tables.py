@@ -44,6 +44,13 @@ def test_only_test_rows_count_and_without_patients_every_record_is_one(tmp_path:
     assert found.units("patient").tolist() == ["r0", "r1", "r2", "r3"]
 
 
+def test_brackets_in_a_name_are_no_pattern(tmp_path: Path) -> None:
+    files = [tmp_path / "run[1].csv", tmp_path / "run[1].parquet"]
+    table().write_csv(files[0])
+    table().write_parquet(files[1])
+    assert read_prediction_tables(files).scores.shape == (2, 4, 2)
+
+
 def test_files_of_one_name_are_told_by_their_paths(tmp_path: Path) -> None:
     files = [tmp_path / folder / "predictions.csv" for folder in ("a", "b")]
     for file in files:

@@ -69,7 +69,11 @@ def _names(files: Sequence[Path]) -> tuple[str, ...]:
 
 def _read(file: Path) -> pl.DataFrame:
     try:
-        table = pl.read_parquet(file) if file.suffix == ".parquet" else pl.read_csv(file, infer_schema_length=None)
+        table = (
+            pl.read_parquet(file, glob=False)
+            if file.suffix == ".parquet"
+            else pl.read_csv(file, infer_schema_length=None, glob=False)
+        )
     except (OSError, pl.exceptions.PolarsError) as error:
         raise DataError(f"{file} cannot be read as a {file.suffix or 'CSV'} table: {error}") from error
     missing = [name for name in _NEEDED if name not in table.columns]
