@@ -159,7 +159,7 @@ def test_batch_size_does_not_change_what_is_stored() -> None:
 
 
 def test_key_depends_on_encoder_preprocessing_and_cohort_and_not_on_the_preset_name() -> None:
-    def key(encoder: Any, cohort: Any, preprocessing: Preprocessing) -> str:
+    def key(encoder: Any, cohort: Any, preprocessing: Any) -> str:
         return embedding_key(encoder, cohort, preprocessing)
 
     base = key(LeadMeans(), SmallCohort(), _NATIVE)

@@ -13,10 +13,10 @@ import pytest
 import torch
 from safetensors import safe_open
 
-from einthoven.encoders.checkpoints import load_strictly
+from einthoven.encoders.checkpoints.matching import load_strictly
+from einthoven.encoders.networks.resnet1d import ResNet18
 from einthoven.encoders.registry import ENCODERS
-from einthoven.encoders.resnet1d import ResNet18
-from einthoven.encoders.torch_encoder import ConvolutionalEncoder
+from einthoven.encoders.torch_encoder import TorchEncoder
 from einthoven.foundation.errors import DataError
 
 _PROTOCOLS = [f"100hz_{band}_{norm}" for band in ("nobp", "bp") for norm in ("none", "dataset", "sample")]
@@ -51,10 +51,10 @@ def fixture(golden: Path) -> Fixture:
 
 
 @pytest.fixture(scope="module")
-def published(fixture: Fixture) -> ConvolutionalEncoder:
+def published(fixture: Fixture) -> TorchEncoder:
     network = ResNet18()
     load_strictly(network, fixture.weights, unused=_UNUSED)
-    return ConvolutionalEncoder(ENCODERS.get("random-resnet18").card, {}, module=network)
+    return TorchEncoder(ENCODERS.get("random-resnet18").card, {}, network=ResNet18, make=lambda: network)
 
 
 def test_stand_in_weights_are_those_of_the_fixture(fixture: Fixture) -> None:
@@ -73,16 +73,14 @@ def test_state_dict_has_the_published_keys_and_shapes(fixture: Fixture) -> None:
 
 
 @pytest.mark.parametrize("protocol", _PROTOCOLS)
-def test_outputs_are_those_of_the_published_network(
-    fixture: Fixture, published: ConvolutionalEncoder, protocol: str
-) -> None:
+def test_outputs_are_those_of_the_published_network(fixture: Fixture, published: TorchEncoder, protocol: str) -> None:
     x = torch.from_numpy(fixture.arrays[f"{protocol}/input"].astype(np.float32))
     tolerance = fixture.golden["protocols"][protocol]["tolerance"]
     network = published.module
     assert isinstance(network, ResNet18)
     with torch.inference_mode():
-        embedding = network(x).numpy()
-        states = [state.transpose(1, 2).numpy() for state in network.states(x)]
+        states: list[np.ndarray] = []
+        embedding = network(x, lambda state: states.append(state.numpy().copy())).numpy()
     np.testing.assert_allclose(
         embedding, fixture.arrays[f"{protocol}/embedding"], rtol=0, atol=tolerance["embedding_atol"]
     )
@@ -94,7 +92,7 @@ def test_outputs_are_those_of_the_published_network(
             )
 
 
-def test_encoder_gives_the_same_as_the_network(fixture: Fixture, published: ConvolutionalEncoder) -> None:
+def test_encoder_gives_the_same_as_the_network(fixture: Fixture, published: TorchEncoder) -> None:
     protocol = "100hz_nobp_none"
     tolerance = fixture.golden["protocols"][protocol]["tolerance"]
     x = fixture.arrays[f"{protocol}/input"].astype(np.float32)
@@ -127,5 +125,8 @@ def test_loading_is_all_or_nothing(fixture: Fixture, change: Any, message: str) 
 
 
 def test_unused_tensors_must_be_named(fixture: Fixture) -> None:
-    with pytest.raises(DataError, match=r"^the checkpoint does not fit ResNet18 \(2 of 120 tensors\): linear"):
+    with pytest.raises(
+        DataError,
+        match=r"^the checkpoint does not fit ResNet18 \(120 of 120 tensors match, 0 missing, 2 unexpected.*: linear",
+    ):
         load_strictly(ResNet18(), fixture.weights)

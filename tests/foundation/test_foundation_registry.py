@@ -50,7 +50,7 @@ def test_every_module_is_found(catalogue) -> None:
 def test_a_collision_is_refused(catalogue) -> None:
     catalogue("a", "same")
     catalogue("b", "same")
-    with pytest.raises(EinthovenError, match="Two modules of some_catalogue register the thing 'same'"):
+    with pytest.raises(EinthovenError, match="some_catalogue registers the thing 'same' twice"):
         registry().names()
 
 

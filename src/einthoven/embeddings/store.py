@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from einthoven.encoders.card import UnusedSignal
+from einthoven.encoders.card import SignalPreparation, UnusedSignal
 from einthoven.encoders.contract import Encoder, MetadataEncoder
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.home import embeddings_folder
 from einthoven.foundation.identity import content_key, sha256_array, sha256_npy
 from einthoven.foundation.publishing import exclusive, publish_folder, write_json
-from einthoven.signals.preprocessing import ALGORITHMS, Preprocessing
+from einthoven.signals.preprocessing import ALGORITHMS
 from einthoven.version import VERSION
 
 from .manifest import SCHEMA_VERSION, EmbeddingsManifest
@@ -76,7 +76,7 @@ class StoredEmbeddings:
 
 
 def embedding_key(
-    encoder: Encoder | MetadataEncoder, cohort: Cohort, preprocessing: Preprocessing | UnusedSignal
+    encoder: Encoder | MetadataEncoder, cohort: Cohort, preprocessing: SignalPreparation | UnusedSignal
 ) -> str:
     """Identity of one encoder's embeddings of one cohort under one preprocessing (64 hex digits).
 
@@ -97,7 +97,7 @@ def embedding_key(
 def embed_cohort(
     encoder: Encoder | MetadataEncoder,
     cohort: Cohort,
-    preprocessing: Preprocessing | UnusedSignal,
+    preprocessing: SignalPreparation | UnusedSignal,
     *,
     batch_size: int = 32,
     made_by: Mapping[str, Any] | None = None,

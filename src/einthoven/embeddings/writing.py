@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from einthoven.encoders.card import UnusedSignal
+from einthoven.encoders.card import SignalPreparation, UnusedSignal
 from einthoven.encoders.contract import Encoder, MetadataEncoder
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.signals.preprocessing import Preprocessing
 
 from .partial import PartialArray
 
@@ -25,14 +24,14 @@ _SHOWN = 5
 
 
 def row_embedder(
-    encoder: Encoder | MetadataEncoder, cohort: Cohort, preprocessing: Preprocessing | UnusedSignal
+    encoder: Encoder | MetadataEncoder, cohort: Cohort, preprocessing: SignalPreparation | UnusedSignal
 ) -> RowEmbedder:
     """A function from a slice of a cohort's rows to their embeddings, float32 (rows, dimension).
 
     Raises:
         UsageError: the preprocessing does not fit the encoder.
     """
-    if isinstance(encoder, Encoder) and isinstance(preprocessing, Preprocessing):
+    if isinstance(encoder, Encoder) and not isinstance(preprocessing, UnusedSignal):
         encoder.check_preprocessing(preprocessing)
         return lambda rows: encoder.embed(_prepared(cohort, rows, preprocessing))
     if isinstance(encoder, MetadataEncoder) and isinstance(preprocessing, UnusedSignal):
@@ -44,7 +43,7 @@ def row_embedder(
     )
 
 
-def _prepared(cohort: Cohort, rows: slice, preprocessing: Preprocessing) -> np.ndarray:
+def _prepared(cohort: Cohort, rows: slice, preprocessing: SignalPreparation) -> np.ndarray:
     """What the encoder takes of some rows, float32 (rows, leads, samples)."""
     if cohort.samples is not None:
         return preprocessing.apply(cohort.signals(rows), cohort.leads, cohort.rate)

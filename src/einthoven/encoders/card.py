@@ -8,11 +8,17 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from einthoven.foundation.errors import UsageError, unknown_name
+from einthoven.signals.chain import Chain
 from einthoven.signals.preprocessing import Preprocessing
+
+from .checkpoint_source import CheckpointSource
 
 ParameterValue = int | float | str | bool
 DatasetName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Pretraining = tuple[DatasetName, ...] | Literal["unknown"]
+SignalPreparation = Preprocessing | Chain
+"""How a record becomes what an encoder of signals takes."""
+
 _KINDS: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
 
 
@@ -76,10 +82,13 @@ class EncoderCard(BaseModel):
         weights_licence: of the checkpoint; says so where there are no weights.
         weights: where the weights come from, "none (random)" where nothing was trained.
         consumes: the signal of a record, or columns of its metadata.
+        checkpoint: where trained weights come from and what their file looks like; None where there are none.
         preprocessings: preset name -> how records are prepared; the first is "native", the default. Empty for
             metadata encoders.
+        views: what becomes of several views of one record: their embeddings are averaged, or put one after the other.
         dimension: numbers in an embedding.
         hidden_states: how many states `hidden_states` gives; 0 where the encoder has none.
+        tokens: what the tokens of a hidden state are, in their order: "time steps", "class token, then leads x time".
         pretraining: names of the datasets it was trained on, as they are registered here; none at all and "unknown" are
             different answers. A report compares them with the cohort's dataset, by equality.
         pretraining_note: what a reader should know beside the names: which part, which labels.
@@ -98,9 +107,12 @@ class EncoderCard(BaseModel):
     weights_licence: str = Field(min_length=1)
     weights: str = Field(min_length=1)
     consumes: Literal["signal", "metadata"]
-    preprocessings: Mapping[str, Preprocessing] = Field(default_factory=dict)
+    checkpoint: CheckpointSource | None = None
+    preprocessings: Mapping[str, SignalPreparation] = Field(default_factory=dict)
+    views: Literal["mean", "concatenate"] = "mean"
     dimension: int = Field(ge=1)
     hidden_states: int = Field(default=0, ge=0)
+    tokens: str = ""
     pretraining: Pretraining
     pretraining_note: str = ""
     floor: bool = False
@@ -122,13 +134,13 @@ class EncoderCard(BaseModel):
             parameter.check(parameter.default, name=name, where=f"encoder {self.name}")
         return self
 
-    def preprocessing(self, preset: str = "native") -> Preprocessing | UnusedSignal:
+    def preprocessing(self, preset: str = "native") -> SignalPreparation | UnusedSignal:
         """How records are prepared under a preset.
 
         Raises:
             UnknownNameError: the encoder has no such preset; the message lists those it has.
         """
-        presets: Mapping[str, Preprocessing | UnusedSignal] = self.preprocessings or {"native": UnusedSignal()}
+        presets: Mapping[str, SignalPreparation | UnusedSignal] = self.preprocessings or {"native": UnusedSignal()}
         if preset not in presets:
             raise unknown_name("preprocessing", preset, presets, where=f"encoder {self.name}")
         return presets[preset]

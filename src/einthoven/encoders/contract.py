@@ -12,13 +12,27 @@ import numpy as np
 from einthoven.foundation.code_identity import code_identity
 from einthoven.foundation.errors import SignalError, UsageError
 from einthoven.foundation.identity import content_key
-from einthoven.signals.preprocessing import Preprocessing
 
-from .card import EncoderCard, ParameterValue
+from .card import EncoderCard, ParameterValue, SignalPreparation
 
 _SHOWN = 5
 # Modules of this room that describe and check, and compute nothing: an edit there changes no embedding.
-_DESCRIBE = tuple(f"einthoven.encoders.{name}" for name in ("card", "contract", "registry", "checkpoints"))
+_DESCRIBE = tuple(
+    f"einthoven.encoders.{name}"
+    for name in (
+        "card",
+        "contract",
+        "registry",
+        "released",
+        "checkpoint_source",
+        "checkpoints",
+        "checkpoints.converting",
+        "checkpoints.fetching",
+        "checkpoints.matching",
+        "checkpoints.reading",
+        "checkpoints.store",
+    )
+)
 
 
 class Frozen:
@@ -49,8 +63,11 @@ class Frozen:
 
     @cached_property
     def _fingerprint(self) -> str:
+        # Only where it says more than nothing, so that embeddings from before there were views keep their keys.
+        views = {} if self.card.views == "mean" else {"views": self.card.views}
         return content_key(
             {
+                **views,
                 "encoder": self.card.name,
                 "protocol_version": self.protocol_version,
                 "parameters": self.parameters,
@@ -100,7 +117,29 @@ class Encoder(Frozen, ABC):
         self._check(x)
         if len(x) == 0:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        return self._embedded(self._embed(x), len(x))
+        views = _each_view(x)
+        return self._embedded(self._of_records(self._embed(views), len(x)), len(x))
+
+    def embed_with_states(self, x: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The embedding and the mean over the tokens of every hidden state, from one pass; tokens are not kept.
+
+        The mean is over all tokens, special ones included, as ECG-InterpBench takes it.
+
+        Args:
+            x: as for `embed`.
+
+        Returns:
+            float32 (batch, dimension), and `card.hidden_states` arrays float32 (batch, width).
+
+        Raises:
+            UsageError: the encoder has no hidden states.
+            SignalError: as for `embed`.
+        """
+        self._refuse_without_states()
+        self._check(x)
+        embedding, means = self._embed_with_states(_each_view(x))
+        pooled = [state.reshape(len(x), -1, state.shape[-1]).mean(axis=1) for state in means]
+        return self._embedded(self._of_records(embedding, len(x)), len(x)), pooled
 
     def hidden_states(self, x: np.ndarray) -> list[np.ndarray]:
         """The tokens after the stem (state 0) and after every block (state i), before any final norm or pooling.
@@ -110,33 +149,47 @@ class Encoder(Frozen, ABC):
 
         Returns:
             `card.hidden_states` arrays, float32 (batch, tokens, width); tokens and width may differ between states.
+            Of several views of a record the tokens follow each other.
 
         Raises:
             UsageError: the encoder has no hidden states.
             SignalError: as for `embed`.
         """
+        self._refuse_without_states()
+        self._check(x)
+        states = self._hidden_states(_each_view(x))
+        return [state.reshape(len(x), -1, state.shape[-1]) for state in states]
+
+    @abstractmethod
+    def _embed(self, x: np.ndarray) -> np.ndarray: ...
+
+    def _embed_with_states(self, x: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+        return self._embed(x), [state.mean(axis=1) for state in self._hidden_states(x)]
+
+    def _hidden_states(self, x: np.ndarray) -> list[np.ndarray]:
+        raise NotImplementedError(f"the card of {self.card.name} declares hidden states that it does not compute")
+
+    def _of_records(self, embedding: np.ndarray, records: int) -> np.ndarray:
+        if len(embedding) == records:
+            return embedding
+        by_record = embedding.reshape(records, -1, embedding.shape[-1])
+        return by_record.mean(axis=1) if self.card.views == "mean" else by_record.reshape(records, -1)
+
+    def _refuse_without_states(self) -> None:
         if self.card.hidden_states == 0:
             raise UsageError(
                 f"Encoder {self.card.name} has no hidden states: it computes its {self.dimension} numbers directly "
                 "from the record. Use `embed`."
             )
-        self._check(x)
-        return self._hidden_states(x)
 
-    @abstractmethod
-    def _embed(self, x: np.ndarray) -> np.ndarray: ...
-
-    def _hidden_states(self, x: np.ndarray) -> list[np.ndarray]:
-        raise NotImplementedError(f"the card of {self.card.name} declares hidden states that it does not compute")
-
-    def check_preprocessing(self, preprocessing: Preprocessing) -> None:
-        """Refuse a preprocessing whose leads, rate or duration no preset of the card has.
+    def check_preprocessing(self, preprocessing: SignalPreparation) -> None:
+        """Refuse a preprocessing whose leads, rate or shape no preset of the card has.
 
         Raises:
             UsageError: with what the presets expect.
         """
-        found = (preprocessing.leads, preprocessing.rate, preprocessing.seconds)
-        if found not in [(p.leads, p.rate, p.seconds) for p in self.card.preprocessings.values()]:
+        found = (preprocessing.leads, preprocessing.rate, preprocessing.shape)
+        if found not in [(p.leads, p.rate, p.shape) for p in self.card.preprocessings.values()]:
             raise UsageError(
                 f"Encoder {self.card.name} cannot take preprocessing {preprocessing.name!r} "
                 f"({_input_of(preprocessing)}); it expects {self._expected()}."
@@ -150,12 +203,12 @@ class Encoder(Frozen, ABC):
                 f"{where} expects a float32 array in the unit its preprocessing gives; found {found}. "
                 "Prepare records with `card.preprocessing().apply(...)`."
             )
-        if x.ndim != 3 or not any(_fits(x, p) for p in self.card.preprocessings.values()):
+        if not any(_fits(x, p) for p in self.card.preprocessings.values()):
             raise SignalError(
-                f"{where} expects (batch, leads, samples) with {self._expected()}; found shape {x.shape}. "
+                f"{where} expects a batch of {self._expected()}; found shape {x.shape}. "
                 "Prepare records with `card.preprocessing().apply(...)`."
             )
-        bad = np.flatnonzero(~np.isfinite(x).all(axis=(1, 2)))
+        bad = np.flatnonzero(~np.isfinite(x).all(axis=tuple(range(1, x.ndim))))
         if len(bad):
             shown = ", ".join(str(i) for i in bad[:_SHOWN]) + (", ..." if len(bad) > _SHOWN else "")
             raise SignalError(
@@ -205,14 +258,20 @@ class MetadataEncoder(Frozen, ABC):
     def _embed_metadata(self, columns: Mapping[str, np.ndarray]) -> np.ndarray: ...
 
 
-def _fits(x: np.ndarray, preprocessing: Preprocessing) -> bool:
-    samples = preprocessing.samples
-    leads = preprocessing.leads
-    fits = x.shape[1] > 0 if leads is None else x.shape[1] == len(leads)
-    return fits and (x.shape[2] == samples or (samples is None and x.shape[2] > 0))
+def _each_view(x: np.ndarray) -> np.ndarray:
+    """(batch, views, leads, samples) as (batch * views, leads, samples); without views as it is."""
+    return x if x.ndim == 3 else x.reshape(-1, *x.shape[2:])
 
 
-def _input_of(preprocessing: Preprocessing) -> str:
-    length = "any number of" if preprocessing.samples is None else str(preprocessing.samples)
-    leads = "any" if preprocessing.leads is None else str(len(preprocessing.leads))
-    return f"{leads} leads x {length} samples at {preprocessing.rate:g} Hz"
+def _fits(x: np.ndarray, preprocessing: SignalPreparation) -> bool:
+    wanted = preprocessing.shape
+    return x.ndim == 1 + len(wanted) and all(
+        found == want or (want is None and found > 0) for found, want in zip(x.shape[1:], wanted, strict=True)
+    )
+
+
+def _input_of(preprocessing: SignalPreparation) -> str:
+    *views, leads, samples = preprocessing.shape
+    length = "any number of" if samples is None else str(samples)
+    of = f"{views[0]} views of " if views else ""
+    return f"{of}{'any' if leads is None else leads} leads x {length} samples at {preprocessing.rate:g} Hz"

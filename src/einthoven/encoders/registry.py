@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from einthoven.foundation.registry import Registry
 
 from .card import EncoderCard
 from .contract import Encoder, MetadataEncoder
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 @dataclass(frozen=True)
@@ -17,10 +21,12 @@ class EncoderEntry:
 
     Attributes:
         build: takes every parameter of the card by keyword; imports what it needs when it is called.
+        network: gives the class of its network, whose weights can be converted; None where there are none.
     """
 
     card: EncoderCard
     build: Callable[..., Encoder | MetadataEncoder]
+    network: Callable[[], type[nn.Module]] | None = None
 
     @property
     def name(self) -> str:

@@ -1,66 +1,124 @@
-"""Encoders that are a torch module: frozen, on the CPU, with a digest of their weights."""
+"""Encoders that are a torch module: frozen, on any device, with a digest of their weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from einthoven.foundation.identity import content_key, sha256_array
+from einthoven.foundation.errors import UsageError
 
 from .card import EncoderCard, ParameterValue
+from .checkpoints.store import tensors_digest
 from .contract import Encoder
+from .networks.observing import Observe
+
+AUTOCAST = {"off": None, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 
-class ConvolutionalNetwork(Protocol):
-    """A torch module that gives its embedding when called, and its states with channels before time."""
+class EncoderNetwork(Protocol):
+    """A torch module that gives its embedding when called, and shows its hidden states on the way."""
 
-    def states(self, x: Tensor) -> list[Tensor]:
-        """(batch, leads, samples) to tensors (batch, channels, time)."""
+    def __call__(self, x: Tensor, observe: Observe | None = None) -> Tensor:
+        """(batch, leads, samples) to (batch, dimension); states are shown only where somebody looks."""
         ...
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """(batch, leads, samples) to (batch, dimension)."""
-        ...
 
+class TorchEncoder(Encoder):
+    """A network as an encoder.
 
-class ConvolutionalEncoder(Encoder):
-    """A convolutional network as an encoder; its hidden states' tokens are time steps.
+    The network is made when it is first needed: an encoder whose weights' digest is known (`weights`) has its
+    fingerprint without being made.
 
     Args:
-        module: an `nn.Module` with the methods of `ConvolutionalNetwork`. It is put into evaluation mode and frozen.
+        network: class of what `make` gives; its code is part of the encoder's identity.
+        make: gives an `nn.Module` with the call of `EncoderNetwork`. It is put into evaluation mode and frozen.
+        weights: digest of the weights, as `checkpoints.store.tensors_digest` gives it; None to take it of the network.
+        autocast: "off", or the type matrix products are computed in. It is part of the identity where it is on.
     """
 
-    def __init__(self, card: EncoderCard, parameters: Mapping[str, ParameterValue], *, module: nn.Module) -> None:
+    def __init__(
+        self,
+        card: EncoderCard,
+        parameters: Mapping[str, ParameterValue],
+        *,
+        network: type[nn.Module],
+        make: Callable[[], nn.Module],
+        weights: str | None = None,
+        autocast: str = "off",
+    ) -> None:
         super().__init__(card, parameters)
-        self.module = module.eval().requires_grad_(False)
+        if autocast not in AUTOCAST:
+            raise UsageError(f"autocast is one of {', '.join(AUTOCAST)}; found {autocast!r}.")
+        self.device = torch.device("cpu")
+        self._network = network
+        self._make = make
+        self._weights = weights
+        self._autocast = AUTOCAST[autocast]
+
+    @cached_property
+    def module(self) -> nn.Module:
+        """The network, in evaluation mode and frozen."""
+        return self._make().eval().requires_grad_(False).to(self.device)
+
+    def to(self, device: str | torch.device) -> TorchEncoder:
+        """Compute on a device ("cpu", "cuda", "cuda:1"); gives the encoder itself.
+
+        Raises:
+            UsageError: torch has no such device.
+        """
+        try:
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError) as error:
+            raise UsageError(f"torch cannot use the device {device!r}: {str(error).splitlines()[0]}") from error
+        self.device = torch.device(device)
+        if "module" in self.__dict__:
+            self.module.to(self.device)
+        return self
 
     def _embed(self, x: np.ndarray) -> np.ndarray:
-        with torch.inference_mode():
-            return self.module(_tensor(x)).numpy()
+        return self._pass(x, None)
 
     def _hidden_states(self, x: np.ndarray) -> list[np.ndarray]:
-        network: ConvolutionalNetwork = self.module  # type: ignore[assignment]  # promised by the constructor's caller
-        with torch.inference_mode():
-            return [np.ascontiguousarray(state.transpose(1, 2).numpy()) for state in network.states(_tensor(x))]
+        states: list[np.ndarray] = []
+        # A copy: a network may go on to change in place what it has shown.
+        self._pass(x, lambda state: states.append(_array(state).copy()))
+        return states
+
+    def _embed_with_states(self, x: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+        means: list[Tensor] = []
+        # Kept on the device until the pass is over, so that no state makes it wait.
+        embedding = self._pass(x, lambda state: means.append(state.float().mean(dim=1)))
+        return embedding, [_array(mean) for mean in means]
+
+    def _pass(self, x: np.ndarray, observe: Observe | None) -> np.ndarray:
+        with torch.inference_mode(), self._precision():
+            return _array(self.module(_tensor(x).to(self.device), observe))
+
+    def _precision(self) -> AbstractContextManager[object]:
+        if self._autocast is None:
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=self._autocast)
 
     def _code(self) -> tuple[type, ...]:
-        network = type(self.module)
         # A network put together from torch's own parts has no code of its own.
-        return super()._code() if network.__module__.startswith("torch.") else (*super()._code(), network)
+        own = self._network.__module__.partition(".")[0] != "torch"
+        return (*super()._code(), self._network) if own else super()._code()
 
-    def _weights_identity(self) -> str:
-        return weights_digest(self.module)
-
-
-def weights_digest(module: nn.Module) -> str:
-    """sha256 over the names, shapes, dtypes and bytes of a module's parameters and buffers."""
-    return content_key({name: sha256_array(tensor.cpu().numpy()) for name, tensor in module.state_dict().items()})
+    def _weights_identity(self) -> object:
+        digest = self._weights or tensors_digest(self.module.state_dict())
+        return digest if self._autocast is None else [digest, str(self._autocast)]
 
 
 def _tensor(x: np.ndarray) -> Tensor:
     # A copy where the array is read-only or strided: torch shares memory and would warn, or refuse.
     return torch.from_numpy(np.require(x, requirements=["C", "W"]))
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    return np.ascontiguousarray(tensor.float().cpu().numpy())

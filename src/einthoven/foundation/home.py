@@ -24,6 +24,11 @@ def cohorts_folder() -> Path:
     return home() / "cohorts"
 
 
+def checkpoints_folder() -> Path:
+    """Converted weights of encoders, one folder for each encoder and each name its weights have."""
+    return home() / "checkpoints"
+
+
 def embeddings_folder() -> Path:
     """Stored embeddings, one folder for each content key."""
     return home() / "embeddings"

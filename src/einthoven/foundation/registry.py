@@ -30,7 +30,7 @@ T = TypeVar("T", bound=Named)
 
 
 class Registry(Generic[T]):
-    """The things that the modules of one package define under one attribute.
+    """The things that the modules of one package define under one attribute, one or a tuple of them.
 
     Args:
         kind: what they are, for messages: "dataset", "encoder".
@@ -61,15 +61,16 @@ class Registry(Generic[T]):
                     f"{type(error).__name__}: {error}. Mend the module or take it out. "
                     "Heavy libraries belong inside its functions."
                 ) from error
-            thing = getattr(module, self._attribute, None)
-            if not isinstance(thing, self._expected):
-                raise EinthovenError(
-                    f"{module_name} is in the {self.kind} catalogue but defines no `{self._attribute}` of type "
-                    f"{self._expected.__name__} (found {type(thing).__name__})."
-                )
-            if thing.name in found:
-                raise EinthovenError(f"Two modules of {self._package} register the {self.kind} {thing.name!r}.")
-            found[thing.name] = thing
+            defined = getattr(module, self._attribute, None)
+            for thing in defined if isinstance(defined, tuple) and defined else (defined,):
+                if not isinstance(thing, self._expected):
+                    raise EinthovenError(
+                        f"{module_name} is in the {self.kind} catalogue but defines no `{self._attribute}` of type "
+                        f"{self._expected.__name__} (found {type(thing).__name__})."
+                    )
+                if thing.name in found:
+                    raise EinthovenError(f"{self._package} registers the {self.kind} {thing.name!r} twice.")
+                found[thing.name] = thing
         for name, thing in self._from_other_packages():
             if thing.name in found:
                 raise EinthovenError(

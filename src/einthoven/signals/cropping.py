@@ -42,6 +42,11 @@ def fit_length(
         >>> fit_length(np.arange(7), 4), fit_length(np.arange(3), 5, pad="repeat")
         (array([1., 2., 3., 4.], dtype=float32), array([0., 1., 2., 0., 1.], dtype=float32))
     """
+    return fitted(signal, length, crop=crop, pad=pad).astype(np.float32)
+
+
+def fitted(signal: np.ndarray, length: int, *, crop: CropRule, pad: PadRule) -> np.ndarray:
+    """As `fit_length`, in the dtype of `signal`."""
     if crop not in get_args(CropRule):
         raise unknown_name("crop rule", crop, get_args(CropRule))
     if pad not in get_args(PadRule):
@@ -54,16 +59,16 @@ def fit_length(
     samples = values.shape[-1]
     if samples >= length:
         start = {"centre": (samples - length) // 2, "start": 0, "end": samples - length}[crop]
-        return values[..., start : start + length].astype(np.float32)
+        return values[..., start : start + length].copy()
     if pad == "refuse":
         raise SignalError(
             f"{length} samples are needed and the record has {samples}. Leave the record out, or choose how to pad it: "
             "pad='zero', 'edge' or 'repeat'."
         )
     if pad == "repeat":
-        return values[..., np.arange(length) % samples].astype(np.float32)
-    fitted = np.zeros((*values.shape[:-1], length), dtype=np.float32)
-    fitted[..., :samples] = values
+        return values[..., np.arange(length) % samples]
+    padded = np.zeros((*values.shape[:-1], length), dtype=values.dtype)
+    padded[..., :samples] = values
     if pad == "edge":
-        fitted[..., samples:] = fitted[..., samples - 1 : samples]
-    return fitted
+        padded[..., samples:] = values[..., -1:]
+    return padded

@@ -47,6 +47,19 @@ def bandpass(
         UnknownNameError: an unknown precision.
         SignalError: samples that are not finite, or fewer than the filter needs.
     """
+    return filtered(signal, rate, low=low, high=high, order=order, precision=precision).astype(np.float32)
+
+
+def filtered(
+    signal: np.ndarray,
+    rate: float,
+    *,
+    low: float | None,
+    high: float | None,
+    order: int,
+    precision: Precision = "float64",
+) -> np.ndarray:
+    """As `bandpass`, in the precision it was computed in."""
     import scipy.signal
 
     if precision not in get_args(Precision):
@@ -59,7 +72,7 @@ def bandpass(
             f"Filtering ({_described(low, high, order)}) needs {needed} samples ({needed / rate:.3g} s at {rate:g} "
             f"Hz), found {values.shape[-1]}. Take a longer record, or a lower order."
         )
-    return scipy.signal.sosfiltfilt(sections.astype(precision), values.astype(precision), axis=-1).astype(np.float32)
+    return scipy.signal.sosfiltfilt(sections.astype(precision), values.astype(precision), axis=-1)
 
 
 def needed_samples(rate: float, *, low: float | None, high: float | None, order: int) -> int:

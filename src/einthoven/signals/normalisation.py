@@ -100,15 +100,16 @@ def _z(values: np.ndarray, ddof: int, eps: float) -> np.ndarray:
     centred = values - values.mean(axis=-1, keepdims=True)
     freedom = max(values.shape[-1] - ddof, 1)
     sd = np.sqrt((centred * centred).sum(axis=-1, keepdims=True) / freedom)
-    return np.where(_varies(values), centred / np.where(_varies(values), sd + eps, 1.0), 0.0)
+    return np.where(varies(values), centred / np.where(varies(values), sd + eps, 1.0), 0.0)
 
 
 def _minmax(values: np.ndarray, *, symmetric: bool) -> np.ndarray:
     low = values.min(axis=-1, keepdims=True)
-    width = np.where(_varies(values), np.ptp(values, axis=-1, keepdims=True), 1.0)
+    width = np.where(varies(values), np.ptp(values, axis=-1, keepdims=True), 1.0)
     unit = (values - low) / width
-    return np.where(_varies(values), 2 * unit - 1 if symmetric else unit, 0.0)
+    return np.where(varies(values), 2 * unit - 1 if symmetric else unit, 0.0)
 
 
-def _varies(values: np.ndarray) -> np.ndarray:
+def varies(values: np.ndarray) -> np.ndarray:
+    """Whether each row is more than rounding of a constant: bool (..., 1)."""
     return np.ptp(values, axis=-1, keepdims=True) > _CONSTANT

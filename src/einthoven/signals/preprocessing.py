@@ -100,6 +100,11 @@ class Preprocessing(BaseModel):
         return self
 
     @property
+    def shape(self) -> tuple[int | None, int | None]:
+        """Leads and samples of what the encoder takes of one record; None where any number will do."""
+        return (None if self.leads is None else len(self.leads), self.samples)
+
+    @property
     def samples(self) -> int | None:
         """Samples given to the encoder; None when `seconds` is."""
         return None if self.seconds is None else round(self.seconds * self.rate)

@@ -62,6 +62,11 @@ def resample(
         UnknownNameError: an unknown method.
         SignalError: samples that are not finite, or so few that none would be left.
     """
+    return resampled(signal, source_rate, target_rate, method=method).astype(np.float32)
+
+
+def resampled(signal: np.ndarray, source_rate: float, target_rate: float, *, method: ResamplingMethod) -> np.ndarray:
+    """As `resample`, in the float64 it was computed in."""
     import scipy.signal
 
     if method not in get_args(ResamplingMethod):
@@ -70,17 +75,17 @@ def resample(
     target = positive_rate(target_rate, name="target rate")
     values = finite_samples(signal, step="Resampling")
     if source == target:
-        return values.astype(np.float32)
+        return values
     length = resampled_length(values.shape[-1], source, target)
     if length < 1:
         raise SignalError(
             f"{values.shape[-1]} samples at {source:g} Hz leave none at {target:g} Hz. Take a longer record."
         )
     if method == "polyphase":
-        return _polyphase(values, source, target)[..., :length].astype(np.float32)
+        return _polyphase(values, source, target)[..., :length]
     if method == "fft":
-        return np.asarray(scipy.signal.resample(values, length, axis=-1)).astype(np.float32)
-    return _linear(values, length).astype(np.float32)
+        return np.asarray(scipy.signal.resample(values, length, axis=-1))
+    return _linear(values, length)
 
 
 def _fraction(rate: float) -> Fraction:

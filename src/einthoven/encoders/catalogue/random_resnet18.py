@@ -5,7 +5,7 @@ from __future__ import annotations
 from einthoven.encoders.card import EncoderCard, Parameter
 from einthoven.encoders.contract import Encoder
 from einthoven.encoders.registry import EncoderEntry
-from einthoven.foundation.seeds import seed_for
+from einthoven.encoders.released import initialised
 from einthoven.signals.preprocessing import Preprocessing
 
 _CARD = EncoderCard(
@@ -23,6 +23,7 @@ _CARD = EncoderCard(
     },
     dimension=512,
     hidden_states=5,
+    tokens="time steps",
     pretraining=(),
     floor=True,
     parameters={"seed": Parameter(kind="int", default=0, minimum=0, summary="of the initial weights")},
@@ -35,16 +36,10 @@ def build(*, seed: int) -> Encoder:
     Args:
         seed: of the stream "init"; other seeds give other, equally untrained, networks.
     """
-    import torch
+    from einthoven.encoders.networks.resnet1d import ResNet18
+    from einthoven.encoders.torch_encoder import TorchEncoder
 
-    from einthoven.encoders.resnet1d import ResNet18
-    from einthoven.encoders.torch_encoder import ConvolutionalEncoder
-
-    # The CPU generator alone is forked and seeded: the caller's random state, on any device, stays as it was.
-    with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(seed_for("init", _CARD.name, seed))
-        module = ResNet18()
-    return ConvolutionalEncoder(_CARD, {"seed": seed}, module=module)
+    return TorchEncoder(_CARD, {"seed": seed}, network=ResNet18, make=lambda: initialised(ResNet18, _CARD.name, seed))
 
 
 ENCODER = EncoderEntry(card=_CARD, build=build)

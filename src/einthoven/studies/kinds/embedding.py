@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from einthoven.datasets.cohort import RECORDS_PART, SIGNALS_PART, Cohort
 from einthoven.embeddings.store import StoredEmbeddings, embed_cohort, embedding_key, is_stored, open_embeddings
-from einthoven.encoders.card import EncoderCard
+from einthoven.encoders.card import EncoderCard, UnusedSignal
 from einthoven.encoders.contract import MetadataEncoder
 from einthoven.encoders.registry import ENCODERS, build_encoder
 from einthoven.foundation.errors import UsageError
 from einthoven.foundation.identity import content_key
-from einthoven.signals.preprocessing import Preprocessing
 from einthoven.studies.cells import Cell
 from einthoven.studies.kind import Context, Kind, Output, changed_since
 from einthoven.studies.provenance import environment, threads
@@ -26,7 +25,7 @@ def plan_embedding(choice: EncoderChoice, cohort: Cohort, *, place: str) -> Cell
     """
     card = ENCODERS.get(choice.name).card
     preprocessing = card.preprocessing(choice.preprocessing)
-    if isinstance(preprocessing, Preprocessing) and not preprocessing.takes(cohort.leads):
+    if not isinstance(preprocessing, UnusedSignal) and not preprocessing.takes(cohort.leads):
         others = [name for name, other in card.preprocessings.items() if other.takes(cohort.leads)]
         raise UsageError(
             f"Encoder {choice.id} takes the leads {', '.join(preprocessing.leads or ())}; cohort {cohort.name} has "
@@ -108,7 +107,8 @@ def run(cell: Cell, context: Context) -> Output:
 
 def _card_key(card: EncoderCard) -> str:
     """Over the card's texts, which the embedding key leaves out and the result holds."""
-    return content_key(card.model_dump(mode="json", exclude={"preprocessings", "parameters"}))
+    not_held = {"preprocessings", "parameters", "checkpoint", "views", "tokens"}
+    return content_key(card.model_dump(mode="json", exclude=not_held))
 
 
 KIND = Kind(name="embedding", version=2, result=EmbeddingResult, run=run)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from .observing import Observe, over_time
+
 LEADS = 12
 _WIDTHS = (64, 128, 256, 512)
 
@@ -50,25 +52,19 @@ class ResNet18(nn.Module):
         self.layer3 = _stage(_WIDTHS[1], _WIDTHS[2], stride=2)
         self.layer4 = _stage(_WIDTHS[2], _WIDTHS[3], stride=2)
 
-    def states(self, x: Tensor) -> list[Tensor]:
-        """State 0 after the stem's ReLU, states 1 to 4 after the stages.
+    def forward(self, x: Tensor, observe: Observe | None = None) -> Tensor:
+        """(batch, 12, samples) to the embedding (batch, 512).
 
-        Args:
-            x: float32 (batch, 12, samples).
-
-        Returns:
-            Five tensors (batch, channels, time).
+        State 0 is what leaves the stem's ReLU, states 1 to 4 what leaves the stages; tokens are time steps.
         """
-        states = [torch.relu(self.bn1(self.conv1(x)))]
-        for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
-            states.append(stage(states[-1]))
-        return states
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(batch, 12, samples) to the embedding (batch, 512)."""
-        # Not `states(x)[-1]`: that would keep all activations alive.
         x = torch.relu(self.bn1(self.conv1(x)))
-        return self.layer4(self.layer3(self.layer2(self.layer1(x)))).mean(dim=-1)
+        if observe:
+            observe(over_time(x))
+        for stage in (self.layer1, self.layer2, self.layer3, self.layer4):
+            x = stage(x)
+            if observe:
+                observe(over_time(x))
+        return x.mean(dim=-1)
 
 
 def _stage(width_in: int, width_out: int, *, stride: int) -> nn.Sequential:

@@ -1,0 +1,1 @@
+"""Released weights: read safely, matched tensor by tensor, kept in one format."""

@@ -1,0 +1,96 @@
+"""Encoders with released weights: one way to register, build and start them at random."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from einthoven.foundation.errors import DataError
+from einthoven.foundation.seeds import seed_for
+
+from .card import EncoderCard, Parameter, ParameterValue
+from .contract import Encoder
+from .registry import EncoderEntry
+
+if TYPE_CHECKING:
+    from torch import nn
+
+RANDOM = "random"
+PARAMETERS = {
+    "weights": Parameter(
+        kind="str",
+        default="released",
+        summary="'released', 'random' (the architecture without any training), or the name other weights were "
+        "converted under",
+    ),
+    "seed": Parameter(kind="int", default=0, minimum=0, summary="of the initial weights; used with weights: random"),
+    "autocast": Parameter(
+        kind="str", default="off", summary="'off' (float32), 'bfloat16' or 'float16': faster on a GPU, less exact"
+    ),
+}
+"""What every released encoder lets its user set; a card takes these."""
+
+
+def released(card: EncoderCard, *, network: Callable[[], type[nn.Module]]) -> EncoderEntry:
+    """An entry for the catalogue.
+
+    Args:
+        card: with `checkpoint`, and `parameters=PARAMETERS`.
+        network: gives the class of the network, which is called without arguments; imports torch when it is called.
+    """
+
+    def build(*, weights: str, seed: int, autocast: str) -> Encoder:
+        from .torch_encoder import TorchEncoder
+
+        kind = network()
+        parameters: dict[str, ParameterValue] = {"weights": weights, "seed": seed, "autocast": autocast}
+        if weights == RANDOM:
+            return TorchEncoder(
+                card, parameters, network=kind, make=lambda: initialised(kind, card.name, seed), autocast=autocast
+            )
+        from .checkpoints.matching import load_strictly
+        from .checkpoints.store import open_weights, stored_tags
+
+        stored = open_weights(card.name, weights)
+        if stored is None:
+            raise DataError(_missing(card, weights, [tag for tag in stored_tags(card.name) if tag != weights]))
+
+        def load() -> nn.Module:
+            module = initialised(kind, card.name, 0)
+            load_strictly(module, stored.tensors(), where=str(stored.path))
+            return module
+
+        digest = stored.provenance.weights_sha256
+        return TorchEncoder(card, parameters, network=kind, make=load, weights=digest, autocast=autocast)
+
+    return EncoderEntry(card=card, build=build, network=network)
+
+
+def initialised(network: Callable[[], nn.Module], name: str, seed: int) -> nn.Module:
+    """A network with its initial random weights, from the stream "init" of the encoder's name and the seed."""
+    import torch
+
+    # The CPU generator alone is forked and seeded: the caller's random state, on any device, stays as it was.
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed_for("init", name, seed))
+        return network()
+
+
+def _missing(card: EncoderCard, tag: str, others: list[str]) -> str:
+    source = card.checkpoint
+    there = f" Weights called {', '.join(others)} are there." if others else ""
+    if tag != "released":
+        return (
+            f"Encoder {card.name} has no weights called {tag!r} on this machine.{there} Bring a file in: "
+            f"`einthoven encoders convert {card.name} FILE --as {tag}`."
+        )
+    if source is not None and source.fetchable:
+        accept = " --accept-licence" if source.non_commercial else ""
+        how = f"Fetch them: `einthoven encoders fetch {card.name}{accept}`"
+    else:
+        how = f"They cannot be fetched by a program: {source.access if source else card.weights}. With the file at "
+        how += f"hand: `einthoven encoders convert {card.name} FILE`"
+    return (
+        f"The released weights of encoder {card.name} are not on this machine.{there} {how}. Its architecture without "
+        f"any training is `weights: random`."
+    )
