@@ -46,7 +46,8 @@ class Butterworth(Step):
         polynomials: Any = scipy.signal.butter(
             self.order, cutoffs if len(cutoffs) > 1 else cutoffs[0], btype=kind, fs=rate
         )
-        return _both_ways(*polynomials, x), rate
+        b, a = polynomials
+        return _both_ways(b, a, x), rate
 
 
 class Notch(Step):
