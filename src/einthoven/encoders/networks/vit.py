@@ -1,6 +1,6 @@
 """The transformer block that all vision-transformer encoders of ECGs share.
 
-Pre-norm, as Dosovitskiy et al. (ICLR 2021) have it: x + attention(norm1(x)), then x + mlp(norm2(x)) with the exact GELU.
+Pre-norm, as Dosovitskiy et al. (ICLR 2021) have it: x + attention(norm1(x)), then x + mlp(norm2(x)), exact GELU.
 One block serves five published encoders, some of whose attention is wider or narrower than their tokens, which
 `torch.nn.TransformerEncoderLayer` cannot be; and it has no fast path that changes the last digits when somebody looks.
 """
