@@ -63,6 +63,12 @@ def test_tables_of_other_programs_are_compared(tmp_path: Path) -> None:
             "auroc: expected a number between 0.5 and 1",
         ),
         (("power", "--positives", "9", "--negatives", "9", "--difference", "0.5"), "at most 0.15"),
+        (("power", "--positives", "9", "--negatives", "9", "--difference", "nan"), "difference: expected above 0"),
+        (("power", "--positives", "9", "--negatives", "9", "--comparisons", "0"), "--comparisons"),
+        (("power", "--positives", "9", "--negatives", "9", "--alike", "0"), "--alike is of a cohort, not of numbers"),
+        (("power", "x", "--by-label"), "--by-label is of a study, not of a cohort"),
+        (("power", "--study", "x", "--difference", "0.1"), "--difference is of a cohort or numbers, not of a study"),
+        (("compare", "a.csv", "b"), "two tables of predictions (.csv, .parquet) were expected, found one of each"),
     ],
 )
 def test_wrong_usage_says_what_was_expected(arguments: tuple[str, ...], message: str, tmp_path: Path) -> None:
@@ -94,10 +100,68 @@ def test_a_plan_by_numbers(tmp_path: Path) -> None:
 def test_a_phantom_is_planned_before_anything_runs(tmp_path: Path) -> None:
     made = einthoven("datasets", "prepare", "phantom", "--option", "records=300", "--name", "ph", home=tmp_path)
     assert made.returncode == 0, made.stderr
-    done = einthoven("power", "ph", "--tasks", "rhythm", "--json", home=tmp_path)
+    # A task named twice is one.
+    done = einthoven("power", "ph", "--tasks", "rhythm, rhythm", "--json", home=tmp_path)
     found = json.loads(done.stdout)
     assert [row["label"] for row in found["labels"]] == ["AFIB", "SBRAD", "SR", "STACH"]
     assert all(row["smallest_difference"] or row["reason"] for row in found["labels"])
     wrong = einthoven("power", "ph", "--tasks", "rythm", home=tmp_path)
     assert wrong.returncode == 2
     assert "Did you mean 'rhythm'" in wrong.stderr
+
+
+def test_words_of_a_comparison_are_true(tmp_path: Path) -> None:
+    for seed, name in enumerate(("a.csv", "b.CSV")):
+        rng = np.random.default_rng(seed)
+        rows = {
+            "record_id": np.repeat([f"r{i}" for i in range(60)], 2),
+            "label": ["macro of 2", "other"] * 60,
+            "target": np.repeat(np.arange(60) % 3 == 0, 2).astype(int),
+            "score": rng.random(120),
+        }
+        pl.DataFrame(rows).write_csv(tmp_path / name)
+    few = einthoven("compare", "a.csv", "b.CSV", "--alpha", "0.001", "--draws", "100", home=tmp_path, cwd=tmp_path)
+    assert few.returncode == 0, few.stderr
+    assert "99.9%" in few.stdout
+    label = next(line for line in few.stdout.splitlines() if line.startswith("macro of 2 20"))
+    # Name, positives, a, b, difference, limits, both p-values, verdict.
+    assert len(label.split()) == 3 + 1 + 2 + 1 + 2 + 2 + 2
+    assert "60 test records of 60 records" in few.stderr
+    assert "100 draws are too few to show a difference of any label" in few.stderr
+    assert "Take --draws 1999 or more." in few.stderr
+    delong = einthoven("compare", "a.csv", "b.CSV", "--test", "delong", home=tmp_path, cwd=tmp_path)
+    assert "p: DeLong, clustered, adjusted by Holm" in delong.stderr
+    assert "paired bootstrap, 1000 draws of whole records" in delong.stderr
+    patients = einthoven("compare", "a.csv", "b.CSV", "--unit", "patient", home=tmp_path, cwd=tmp_path)
+    assert patients.returncode == 2
+    assert "the tables were expected to have a column patient_id" in patients.stderr
+
+
+def test_what_a_plan_cannot_say_it_says(tmp_path: Path) -> None:
+    numbers = ("power", "--positives", "50", "--negatives", "2000")
+    far = (*numbers, "--difference", "0.0000001")
+    found = json.loads(einthoven(*far, "--json", home=tmp_path).stdout)
+    assert (found["needed_positives"], found["needed_reason"]) == (None, "more than a billion positives")
+    shown = einthoven(*far, home=tmp_path).stdout
+    assert "more than a billion positives" in shown
+    assert "1e-07" in shown
+    large = einthoven("power", "--positives", "1234567", "--negatives", "2000000", home=tmp_path)
+    assert "1,234,567" in large.stdout
+    assert "--alike" not in large.stderr
+
+
+def test_a_pair_that_no_number_of_patients_tells_apart_has_a_reason_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    from einthoven.cli.main import app
+    from einthoven.statistics.separability import separability
+    from einthoven.studies import power as studied
+
+    draws = np.random.default_rng(0).random((50, 2))
+    pairs = separability([0.5, 0.5], draws, encoders=["a", "b"])
+    entry = studied.TaskSeparability("t", "auroc", None, pairs, None)
+    monkeypatch.setattr(studied, "study_separability", lambda *_, **__: (entry,))
+    done = CliRunner().invoke(app, ["power", "--study", "x", "--json"])
+    (pair,) = json.loads(done.stdout)[0]["pairs"]
+    assert (pair["times"], pair["reason"]) == (None, None)
+    assert pair["times_reason"] == "no difference was observed, which no number of patients shows"

@@ -10,7 +10,8 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from einthoven.foundation.errors import UsageError
-from einthoven.statistics.pair_comparison import PairComparison, compare_pair
+from einthoven.statistics.multiplicity import Method
+from einthoven.statistics.pair_comparison import PairComparison, PairTest, compare_pair
 from einthoven.statistics.resampling import draw_counts
 
 RNG = np.random.default_rng(11)
@@ -135,3 +136,29 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         compared(SCORES[:1])
     with pytest.raises(UsageError, match="2 names"):
         compare_pair(TARGET, SCORES, labels=("a", "b"), units=UNITS)
+
+
+@pytest.mark.parametrize("test", ["permutation", "bootstrap"])
+@pytest.mark.parametrize("adjust", ["holm", "bonferroni", "bh", "by", None])
+def test_too_few_draws_to_show_anything_are_told(test: PairTest, adjust: Method | None) -> None:
+    target = np.tile([[0], [1]], (40, 5))
+    clear = np.stack([target + np.linspace(0, 0.5, 80)[:, None], np.random.default_rng(0).random((80, 5))])
+
+    def with_draws(draws: int) -> PairComparison:
+        return compare_pair(
+            target, clear, labels=list("abcde"), units=list(range(80)), test=test, adjust=adjust, draws=draws
+        )
+
+    least = with_draws(1).least_draws
+    for draws, shown in ((least - 1, False), (least, True)):
+        verdicts = {entry.compared.verdict for entry in with_draws(draws).labels}
+        assert verdicts == {"a higher" if shown else "no difference shown"}
+
+
+def test_of_delong_and_of_no_label_no_draws_are_needed() -> None:
+    target = np.tile([[0], [1]], (12, 1))
+    scores = np.random.default_rng(0).random((2, 24, 1))
+    found = compare_pair(target, scores, labels=["x"], units=list(range(24)), test="delong", draws=10)
+    assert found.least_draws == 0
+    none = compare_pair(target, scores, labels=["x"], units=list(range(24)), minimum_positives=13, draws=10)
+    assert (none.least_draws, none.family) == (0, 0)

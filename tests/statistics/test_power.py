@@ -152,3 +152,28 @@ def test_a_difference_that_cannot_be_is_refused(difference: float, prevalence: f
 def test_support_of_other_shapes_is_refused(patients: list[str], alike: float) -> None:
     with pytest.raises(UsageError):
         effective_support([1, 0], patients, alike=alike)
+
+
+def test_the_least_of_the_differences_that_can_be_shown_is_found_where_a_larger_one_cannot() -> None:
+    assumed = Assumptions(correlation=0.99)
+    # Nearly equal AUROCs err alike; that of a perfect encoder does not err, and leaves the other's error as it is.
+    assert difference_error(0.15, 10, 2000, assumed) * assumed.z > 0.15
+    found = smallest_difference(10, 2000, assumed)
+    assert found.reason is None
+    assert power_to_show(found.difference, 10, 2000, assumed) == pytest.approx(0.8, abs=1e-4)
+    below = np.linspace(1e-4, found.difference - 1e-4, 50)
+    assert all(power_to_show(float(d), 10, 2000, assumed) < 0.8 for d in below)
+
+
+def test_a_difference_up_to_one_is_one_whatever_rounding_says() -> None:
+    assumed = Assumptions(auroc=0.9)
+    assert 1 - assumed.auroc < 0.1
+    assert needed_positives(0.1, prevalence=0.1, assumed=assumed) >= 1
+    for wrong in (math.nan, 0.0, -0.1, 0.11):
+        with pytest.raises(UsageError, match=r"difference: expected above 0 and at most 0\.1"):
+            power_to_show(wrong, 50, 2000, assumed)
+
+
+def test_less_than_one_record_is_not_called_none() -> None:
+    assert smallest_difference(0, 5).reason == "no positive test record"
+    assert smallest_difference(5, 0.5).reason == "less than one negative test record"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,3 +101,60 @@ def test_a_file_that_is_no_table_is_named(tmp_path: Path) -> None:
         read_prediction_tables([tmp_path / "a.parquet", tmp_path / "a.parquet"])
     with pytest.raises(DataError, match=r"cannot be read as a \.csv table"):
         read_prediction_tables([tmp_path / "none.csv", tmp_path / "none.csv"])
+
+
+def numbered(ids: list[str], patients: list[str]) -> pl.DataFrame:
+    rows = [(i, p, "1", k % 2, 0.5 + k) for k, (i, p) in enumerate(zip(ids, patients, strict=True))]
+    return pl.DataFrame(rows, schema=["record_id", "patient_id", "label", "target", "score"], orient="row")
+
+
+def test_ids_of_a_csv_are_as_they_are_written(tmp_path: Path) -> None:
+    whole = numbered(["01", "1", "001", "2"], ["007", "7", "07", "7"])
+    whole.write_csv(tmp_path / "a.csv")
+    whole.write_parquet(tmp_path / "b.parquet")
+    found = read_prediction_tables([tmp_path / "a.csv", tmp_path / "b.parquet"])
+    assert found.record_ids.tolist() == ["001", "01", "1", "2"]
+    assert found.patient_ids.tolist() == ["07", "007", "7", "7"]
+
+
+def test_whether_patients_are_known_is_told(tmp_path: Path) -> None:
+    table().write_csv(tmp_path / "a.csv")
+    assert read_prediction_tables([tmp_path / "a.csv"]).has_patients
+    table().drop("patient_id").write_csv(tmp_path / "a.csv")
+    assert not read_prediction_tables([tmp_path / "a.csv"]).has_patients
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_an_infinite_score_is_named_by_its_record(value: float, tmp_path: Path) -> None:
+    infinite = pl.when(pl.col("record_id") == "r2").then(value).otherwise(pl.col("score"))
+    table().with_columns(score=infinite).write_csv(tmp_path / "a.csv")
+    with pytest.raises(DataError, match=r"a\.csv: 2 of 8 rows have an infinite score; first: record r2, label x"):
+        read_prediction_tables([tmp_path / "a.csv"])
+
+
+@pytest.mark.parametrize("name", ["record_id", "patient_id", "label", "score"])
+def test_what_is_neither_text_nor_number_is_refused(name: str, tmp_path: Path) -> None:
+    table().with_columns(pl.concat_list(name).alias(name)).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a\.parquet: names and ids that can be written as text, and numbers, were"):
+        read_prediction_tables([tmp_path / "a.parquet"])
+
+
+@pytest.mark.parametrize("name", ["record_id", "patient_id", "label"])
+def test_an_empty_name_is_none(name: str, tmp_path: Path) -> None:
+    table().with_columns(pl.lit("").alias(name)).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=f"8 of 8 rows have no usable {name}"):
+        read_prediction_tables([tmp_path / "a.parquet"])
+
+
+def test_what_makes_polars_panic_is_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(*_: object, **__: object) -> None:
+        raise pl.exceptions.PanicException("called `Option::unwrap()` on a `None` value")
+
+    monkeypatch.setattr(pl, "read_parquet", panic)
+    with pytest.raises(DataError, match=r"a\.parquet cannot be read as a \.parquet table: called"):
+        read_prediction_tables([tmp_path / "a.parquet"])
+
+
+def test_a_suffix_in_capitals_is_one(tmp_path: Path) -> None:
+    table().write_parquet(tmp_path / "a.PARQUET")
+    assert read_prediction_tables([tmp_path / "a.PARQUET"]).encoders == ("a",)

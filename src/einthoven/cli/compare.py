@@ -50,7 +50,7 @@ def compare(
     draws: Annotated[int | None, typer.Option(min=100, help="Bootstrap draws and swaps; default 1000.")] = None,
     alpha: Annotated[float, typer.Option(help="Level of the verdicts; intervals have confidence 1 - alpha.")] = 0.05,
     minimum_positives: Annotated[
-        int | None, typer.Option(min=1, help="Fewest test positives of a judged label; default 10.")
+        int | None, typer.Option(min=1, help="Fewest test positives, and negatives, of a judged label; default 10.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
@@ -71,13 +71,22 @@ def compare(
         if given not in known:
             raise UsageError(f"{option}: expected one of {', '.join(known)}, found {given!r}.")
     settings: dict[str, Any] = {"draws": draws or 1000, "seed": 0, "minimum_positives": minimum_positives or 10}
-    if _is_table(a) and _is_table(b):
+    if _is_table(a) != _is_table(b):
+        raise UsageError(
+            f"Two encoders of a study or two tables of predictions (.csv, .parquet) were expected, found one of each: "
+            f"{a} and {b}."
+        )
+    if _is_table(a):
         from einthoven.studies.prediction_tables import read_prediction_tables
 
         if task is not None or study is not None:
             raise UsageError("Tables of predictions belong to no study: leave --task and --study out.")
         found = read_prediction_tables([Path(a), Path(b)])
         what = "the tables"
+        if not found.has_patients:
+            if unit == "patient":
+                raise UsageError("--unit patient: the tables were expected to have a column patient_id each.")
+            unit = "record"
     else:
         from einthoven.studies.comparing import StudyPredictions, only_study
 
@@ -114,23 +123,35 @@ def compare(
 
 
 def _is_table(name: str) -> bool:
-    return name.endswith((".csv", ".parquet"))
+    return name.lower().endswith((".csv", ".parquet"))
 
 
 def _show(found: PairComparison, encoders: tuple[str, ...], what: str, unit: str, *, records: int) -> None:
-    rows = [_row(entry.label, str(entry.positives), entry.compared) for entry in found.labels]
-    rows.append(_row(f"macro of {found.macro_labels}", "", found.macro))
+    rows = [
+        _row(entry.label, str(entry.positives), entry.compared, _p(entry.compared.p_adjusted)) for entry in found.labels
+    ]
+    rows.append(_row(f"macro of {found.macro_labels}", "", found.macro, ""))
     title = f"{_METRICS[found.metric]} on {what}: a = {encoders[0]}, b = {encoders[1]}"
-    columns = ("label", "pos.", "a", "b", "a - b", f"{1 - found.alpha:.0%}", "p", "p adj.", "verdict")
+    columns = ("label", "pos.", "a", "b", "a - b", f"{100 * (1 - found.alpha):.12g}%", "p", "p adj.", "verdict")
     show_table(columns, rows, title=title, compact=True)
     adjusted = (
         f"adjusted by {_ADJUSTED[found.adjust]} over {found.family} judged labels" if found.adjust else "not adjusted"
     )
-    say(
-        f"{records} test records of {found.units} {unit}s. p: {_TESTS[found.test]}, {found.draws} draws of whole "
-        f"{unit}s, {adjusted}; the macro average is a question of its own. Intervals: paired bootstrap, not adjusted. "
-        "A difference that is not shown is not equality."
+    of_units = f"{found.draws} draws of whole {unit}s"
+    p = (
+        f"{_TESTS[found.test]}, {adjusted}"
+        if found.test == "delong"
+        else f"{_TESTS[found.test]}, {of_units}, {adjusted}"
     )
+    say(
+        f"{records} test records of {found.units} {unit}s. p: {p}; the macro average is a question of its own. "
+        f"Intervals: paired bootstrap, {of_units}, not adjusted. A difference that is not shown is not equality."
+    )
+    if found.draws < found.least_draws:
+        say(
+            f"{found.draws} draws are too few to show a difference of any label, however large: no adjusted p comes "
+            f"down to {found.alpha:g}. Take --draws {found.least_draws} or more."
+        )
     reasons: dict[str, list[str]] = {}
     for entry in found.labels:
         if entry.compared.reason:
@@ -141,8 +162,7 @@ def _show(found: PairComparison, encoders: tuple[str, ...], what: str, unit: str
         say(f"macro: {found.macro.reason}")
 
 
-def _row(name: str, positives: str, compared: Compared) -> tuple[str, ...]:
-    adjusted = "" if name.startswith("macro of ") else _p(compared.p_adjusted)
+def _row(name: str, positives: str, compared: Compared, adjusted: str) -> tuple[str, ...]:
     return (
         name,
         positives,

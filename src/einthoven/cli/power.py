@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from einthoven.studies.power import LabelPower, TaskSeparability
 
 _ENOUGH = 1.0
+# Options that not every question takes.
+_BELONGS = {
+    "tasks": ("a cohort", "a study"),
+    "split": ("a cohort",),
+    "difference": ("a cohort", "numbers"),
+    "auroc": ("a cohort", "numbers"),
+    "correlation": ("a cohort", "numbers"),
+    "alike": ("a cohort",),
+    "by_label": ("a study",),
+}
+# Would be 0 with three decimals, and is not.
+_SMALL = 5e-4
+_TOO_MANY = "more than a billion positives"
 
 
 def register(app: typer.Typer) -> None:
@@ -23,6 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def power(
+    context: typer.Context,
     cohort: Annotated[str | None, typer.Argument(help="A prepared cohort: what its tasks can show.")] = None,
     study: Annotated[
         Path | None, typer.Option(help="Folder of a study that has run: which encoders it could tell apart.")
@@ -46,7 +60,8 @@ def power(
     alpha: Annotated[float, typer.Option(help="Two-sided level of all comparisons together.")] = 0.05,
     chance: Annotated[float, typer.Option("--power", help="With which a true difference is to be found.")] = 0.8,
     comparisons: Annotated[
-        int | None, typer.Option(help="How many comparisons share the level; default 1, or all pairs of a study.")
+        int | None,
+        typer.Option(min=1, help="How many comparisons share the level; default 1, or all pairs of a study."),
     ] = None,
     by_label: Annotated[bool, typer.Option("--by-label", help="Of a study: every judged label too.")] = False,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
@@ -65,7 +80,8 @@ def power(
             "Name one of: a prepared cohort (`einthoven power ptbxl-100hz`), a study that has run "
             "(--study runs/NAME), or numbers (--positives 40 --negatives 2000)."
         )
-    chosen = tuple(task.strip() for task in tasks.split(",") if task.strip()) if tasks else ()
+    _refuse_others(context, "a cohort" if cohort is not None else "a study" if study is not None else "numbers")
+    chosen = tuple(dict.fromkeys(task.strip() for task in tasks.split(",") if task.strip())) if tasks else ()
     if study is not None:
         _after(study, chosen, by_label, alpha, chance, comparisons, json=json)
         return
@@ -76,6 +92,16 @@ def power(
     if positives is None or negatives is None:
         raise UsageError("Give both --positives and --negatives: an AUROC compares one with the other.")
     _numbers(positives, negatives, assumed, difference, json=json)
+
+
+def _refuse_others(context: typer.Context, asked: str) -> None:
+    """An option that would change nothing is refused: its answer would be taken for that of another question."""
+    from einthoven.foundation.errors import UsageError
+
+    for option, of in _BELONGS.items():
+        source = context.get_parameter_source(option)
+        if asked not in of and source is not None and source.name == "COMMANDLINE":
+            raise UsageError(f"--{option.replace('_', '-')} is of {' or '.join(of)}, not of {asked}: leave it out.")
 
 
 def _numbers(positives: float, negatives: float, assumed: Assumptions, difference: float | None, *, json: bool) -> None:
@@ -95,7 +121,7 @@ def _numbers(positives: float, negatives: float, assumed: Assumptions, differenc
         share = positives / (positives + negatives)
         row["difference"] = difference
         row["power"] = _or_none(power_to_show(difference, positives, negatives, assumed))
-        row["needed_positives"] = _or_none(needed_positives(difference, prevalence=share, assumed=assumed))
+        row |= _needed_row(needed_positives(difference, prevalence=share, assumed=assumed))
     if json:
         show_json({"assumed": vars(assumed), **row})
         return
@@ -145,7 +171,7 @@ def _before(
         support = label.support
         row = [label.task, label.label, support.positives, support.positive_patients, support.negatives]
         row.append(_shown(_or_none(label.smallest.difference)))
-        rows.append(row if label.needed is None else [*row, _shown(_or_none(label.needed), whole=True)])
+        rows.append(row if label.needed is None else [*row, _shown_needed(label.needed)])
     title = f"Smallest difference of AUROC on test, split {rule or cohort.manifest.split_rules[0]}"
     needed = f"; positives needed to show {difference:g}" if difference is not None else ""
     show_table(columns, rows, title=title + needed)
@@ -158,7 +184,17 @@ def _before(
 def _label_row(label: LabelPower) -> dict[str, Any]:
     row = {"task": label.task, "label": label.label, **vars(label.support)}
     row |= {"smallest_difference": _or_none(label.smallest.difference), "reason": label.smallest.reason}
-    return row if label.needed is None else {**row, "needed_positives": _or_none(label.needed)}
+    return row if label.needed is None else {**row, **_needed_row(label.needed)}
+
+
+def _needed_row(needed: float) -> dict[str, Any]:
+    """For JSON, which has neither NaN nor infinity; the reason for a NaN is that of the smallest difference."""
+    row: dict[str, Any] = {"needed_positives": _or_none(needed)}
+    return {**row, "needed_reason": _TOO_MANY} if math.isinf(needed) else row
+
+
+def _shown_needed(needed: float) -> str:
+    return "> 1e9" if math.isinf(needed) else _shown(_or_none(needed), whole=True)
 
 
 def _after(
@@ -201,7 +237,12 @@ def _after(
 
 
 def _pairs_row(entry: TaskSeparability) -> dict[str, Any]:
-    pairs = [{key: _or_none(value) for key, value in vars(pair).items()} for pair in entry.pairs]
+    pairs = []
+    for pair in entry.pairs:
+        row = {key: _or_none(value) for key, value in vars(pair).items()}
+        if math.isinf(pair.times):
+            row["times_reason"] = "no difference was observed, which no number of patients shows"
+        pairs.append(row)
     return {"task": entry.task, "metric": entry.metric, "label": entry.label, "reason": entry.reason, "pairs": pairs}
 
 
@@ -215,10 +256,11 @@ def _reach(times: float) -> str:
 
 def _say_assumed(assumed: Assumptions, alike: float | None) -> None:
     patients = "" if alike is None else f", records of one patient alike {alike:g}"
+    options = ("auroc", "correlation", *(() if alike is None else ("alike",)), "alpha", "comparisons", "power")
     say(
         f"Assumed: AUROC {assumed.auroc:g}, correlation {assumed.correlation:g}{patients}; level {assumed.alpha:g} "
         f"over {assumed.comparisons} comparison{'' if assumed.comparisons == 1 else 's'}, power {assumed.power:g}. "
-        "Change them with --auroc, --correlation, --alike, --alpha, --comparisons, --power."
+        f"Change them with {', '.join(f'--{option}' for option in options)}."
     )
 
 
@@ -227,9 +269,12 @@ def _shown(value: object, *, signed: bool = False, whole: bool = False) -> str:
         return "-"
     if not isinstance(value, float):
         return str(value)
-    if whole:
+    if whole or (value.is_integer() and abs(value) >= 1):
         return f"{value:,.0f}"
-    return f"{value:+.3f}" if signed else f"{value:.3f}" if abs(value) < 1 else f"{value:,.6g}"
+    sign = "+" if signed else ""
+    if 0 < abs(value) < _SMALL:
+        return f"{value:{sign}.1g}"
+    return f"{value:{sign}.3f}" if signed or abs(value) < 1 else f"{value:,.6g}"
 
 
 def _or_none(value: Any) -> Any:

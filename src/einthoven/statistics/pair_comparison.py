@@ -69,6 +69,8 @@ class PairComparison:
         adjust: how they are adjusted; None: they are not.
         family: how many p-values are adjusted together: the judged labels for which one is defined.
         draws: of the bootstrap, and swaps of the permutation test.
+        least_draws: with fewer, no adjusted p-value of a label comes down to alpha, and no difference of a label is
+            shown, however large; 0 for DeLong's test, and without a family.
         macro: over the judged labels.
         macro_labels: how many labels those are.
         labels: every label, in order.
@@ -80,6 +82,7 @@ class PairComparison:
     family: int
     alpha: float
     draws: int
+    least_draws: int
     units: int
     minimum_positives: int
     macro: Compared
@@ -186,6 +189,7 @@ def compare_pair(
         family=int(np.isfinite(p).sum()),
         alpha=alpha,
         draws=draws,
+        least_draws=_least_draws(test, adjust, family=int(np.isfinite(p).sum()), alpha=alpha),
         units=len(np.unique(np.asarray(units))),
         minimum_positives=minimum_positives,
         macro=macro,
@@ -226,6 +230,15 @@ def _p_values(
         p[label] = _bootstrap_p(points[:, label], of_draws[:, :, label])
     macro_points = np.array([macro_average(row, judged=judged).value for row in points])
     return p, _bootstrap_p(macro_points, macro_draws(of_draws, judged=judged)), nothing
+
+
+def _least_draws(test: PairTest, adjust: Method | None, *, family: int, alpha: float) -> int:
+    if test == "delong" or family == 0:
+        return 0
+    # The least p-value is 1 / (draws + 1), and of the bootstrap, which doubles a tail, 2 / (draws + 1).
+    small = 2.0**-40
+    factor = 1.0 if adjust is None else float(adjust_p(np.full(family, small), method=adjust).p.min()) / small
+    return math.ceil((2 if test == "bootstrap" else 1) * factor / alpha) - 1
 
 
 def _bootstrap_p(points: np.ndarray, draws: np.ndarray) -> float:

@@ -13,14 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import owens_t
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri, owens_t
 
 from einthoven.foundation.errors import UsageError
 from einthoven.metrics.arguments import check_targets
 
 _MOST_POSITIVES = 1e9
 _FINE = 1e-9
+# Differences that are tried in turn, from 0 to an AUROC of 1.
+_TRIED = 512
+# 1 - 0.9 is a little less than 0.1.
+_EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Assumptions:
     @property
     def z(self) -> float:
         """How many standard errors a true difference must have to be found with the given power."""
-        return float(norm.isf(self.alpha / self.comparisons / 2) + norm.ppf(self.power))
+        return float(ndtri(self.power) - ndtri(self.alpha / self.comparisons / 2))
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ def auroc_variance(auroc: float, positives: float, negatives: float) -> float:
         raise UsageError(f"auroc: expected a number from 0 to 1, found {auroc!r}.")
     if positives <= 0 or negatives <= 0:
         raise UsageError(f"Expected positives and negatives, found {positives:g} and {negatives:g}.")
-    both = auroc - 2 * float(owens_t(norm.ppf(auroc), 1 / math.sqrt(3))) if 0 < auroc < 1 else auroc
+    both = auroc - 2 * float(owens_t(ndtri(auroc), 1 / math.sqrt(3))) if 0 < auroc < 1 else auroc
     terms = auroc * (1 - auroc) + (positives + negatives - 2) * (both - auroc**2)
     return max(terms, 0.0) / (positives * negatives)
 
@@ -129,8 +132,8 @@ def smallest_difference(positives: float, negatives: float, assumed: Assumptions
         positives, negatives: independent test records with and without the label; see `effective_support`.
 
     Returns:
-        d with d = z SE(d), where z sums the quantiles of level and power; NaN where even a perfect encoder would not be
-        told from the assumed one.
+        the least d with d = z SE(d), where z sums the quantiles of level and power; NaN where no encoder would be told
+        from the assumed one, not even a perfect one.
 
     Example:
         >>> round(smallest_difference(50, 2000).difference, 3)
@@ -138,18 +141,24 @@ def smallest_difference(positives: float, negatives: float, assumed: Assumptions
     """
     assumed = assumed or Assumptions()
     if positives < 1 or negatives < 1:
-        missing = "positive" if positives < 1 else "negative"
-        return SmallestDifference(math.nan, f"no {missing} test record")
+        missing, found = ("positive", positives) if positives < 1 else ("negative", negatives)
+        return SmallestDifference(math.nan, f"{'no' if found <= 0 else 'less than one'} {missing} test record")
     most = 1 - assumed.auroc
 
     def lacking(difference: float) -> float:
         return assumed.z * difference_error(difference, positives, negatives, assumed) - difference
 
-    if lacking(most) > 0:
+    # In turn, as what is lacking need not fall all the way: the errors of two highly correlated AUROCs cancel while
+    # they are near each other, and a perfect one has none to cancel the other's.
+    tried = (most * step / _TRIED for step in range(1, _TRIED + 1))
+    high = next((difference for difference in tried if lacking(difference) <= 0), None)
+    if high is None:
         return SmallestDifference(
-            math.nan, f"not even an AUROC of 1 could be told from {assumed.auroc:g} with {positives:.3g} positives"
+            math.nan,
+            f"not even an AUROC of 1 could be told from {assumed.auroc:g} with {positives:.3g} positives and "
+            f"{negatives:.3g} negatives",
         )
-    low, high = 0.0, most
+    low = high - most / _TRIED
     while high - low > _FINE:
         middle = (low + high) / 2
         low, high = (middle, high) if lacking(middle) > 0 else (low, middle)
@@ -157,14 +166,32 @@ def smallest_difference(positives: float, negatives: float, assumed: Assumptions
 
 
 def power_to_show(difference: float, positives: float, negatives: float, assumed: Assumptions | None = None) -> float:
-    """The chance that a true difference of AUROC is found, at the assumed level; NaN without positives or negatives."""
+    """The chance that a true difference of AUROC is found, at the assumed level; NaN without positives or negatives.
+
+    Raises:
+        UsageError: a difference that is not above 0 or reaches beyond an AUROC of 1.
+    """
     assumed = assumed or Assumptions()
+    check_difference(difference, assumed)
     if positives < 1 or negatives < 1:
         return math.nan
     error = difference_error(difference, positives, negatives, assumed)
     if error == 0:
-        return 1.0 if difference > 0 else math.nan
-    return float(norm.cdf(difference / error - norm.isf(assumed.alpha / assumed.comparisons / 2)))
+        return 1.0
+    return float(ndtr(difference / error + ndtri(assumed.alpha / assumed.comparisons / 2)))
+
+
+def check_difference(difference: float, assumed: Assumptions) -> None:
+    """Refuse a difference that is not above 0 or reaches beyond an AUROC of 1.
+
+    Raises:
+        UsageError: such a difference.
+    """
+    if not 0 < difference <= 1 - assumed.auroc + _EQUAL:
+        raise UsageError(
+            f"difference: expected above 0 and at most {1 - assumed.auroc:g} (1 minus the assumed AUROC of "
+            f"{assumed.auroc:g}), found {difference!r}."
+        )
 
 
 def needed_positives(difference: float, *, prevalence: float, assumed: Assumptions | None = None) -> float:
@@ -183,11 +210,7 @@ def needed_positives(difference: float, *, prevalence: float, assumed: Assumptio
     assumed = assumed or Assumptions()
     if not 0 < prevalence < 1:
         raise UsageError(f"prevalence: expected a share between 0 and 1, found {prevalence!r}.")
-    if not 0 < difference <= 1 - assumed.auroc:
-        raise UsageError(
-            f"difference: expected above 0 and at most {1 - assumed.auroc:g} (1 minus the assumed AUROC of "
-            f"{assumed.auroc:g}), found {difference!r}."
-        )
+    check_difference(difference, assumed)
     ratio = (1 - prevalence) / prevalence
 
     def enough(positives: float) -> bool:

@@ -14,6 +14,7 @@ from einthoven.statistics.power import (
     Assumptions,
     EffectiveSupport,
     SmallestDifference,
+    check_difference,
     effective_support,
     needed_positives,
     smallest_difference,
@@ -70,9 +71,12 @@ def task_power(
 
     Raises:
         UnknownNameError: no such task or rule.
+        UsageError: a difference that is not above 0 or reaches beyond an AUROC of 1.
         DataError: no record of the task is in the test split.
     """
     assumed = assumed or Assumptions()
+    if difference is not None:
+        check_difference(difference, assumed)
     table = cohort.task(task)
     test = cohort.split(rule)[table.rows] == "test"
     if not test.any():

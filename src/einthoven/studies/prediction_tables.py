@@ -15,6 +15,8 @@ from .predictions import Predictions
 _NEEDED = ("record_id", "label", "target")
 # What a program may call its scores; the first that is there is taken.
 _SCORES = ("score", "logit", "probability")
+# Read from a CSV as they are written: as numbers, patients 01 and 1 would be one.
+_TEXTS = ("record_id", "patient_id", "label", "split")
 _SHOWN = 5
 
 
@@ -23,13 +25,15 @@ def read_prediction_tables(files: Sequence[Path]) -> Predictions:
 
     Columns: `record_id`, `label`, `target` (0 or 1), and `score`, `logit` or `probability`; `patient_id` where records
     of one patient are to be drawn together, else every record is a unit of its own. If there is a column `split`, rows
-    of `test` are taken. Rows may stand in any order.
+    of `test` are taken. Rows may stand in any order. Names and ids of a CSV are taken as they are written: 01 is not 1.
 
     Raises:
-        DataError: a file cannot be read, lacks a column, names a record and label twice, or the files do not hold the
-            same records, labels, targets and kind of score; the message says which.
+        DataError: a file cannot be read, lacks a column, names a record and label twice, has a score that is not
+            finite, or the files do not hold the same records, labels, targets and kind of score; the message says
+            which.
     """
-    tables = [_read(file) for file in files]
+    read = [_read(file) for file in files]
+    tables = [table for table, _ in read]
     if len({table.columns[-1] for table in tables}) > 1:
         found = ", ".join(f"{table.columns[-1]} in {file}" for file, table in zip(files, tables, strict=True))
         raise DataError(f"Scores of one scale were expected, as a swap puts one in another's place; found {found}.")
@@ -58,6 +62,7 @@ def read_prediction_tables(files: Sequence[Path]) -> Predictions:
         record_ids=places[0]["record_id"].to_numpy().reshape(shape)[:, 0],
         patient_ids=places[0]["patient_id"].to_numpy().reshape(shape)[:, 0],
         reasons=(None,) * len(labels),
+        has_patients=all(has for _, has in read),
     )
 
 
@@ -67,14 +72,18 @@ def _names(files: Sequence[Path]) -> tuple[str, ...]:
     return tuple(stems if len(set(stems)) == len(stems) else [str(file) for file in files])
 
 
-def _read(file: Path) -> pl.DataFrame:
+def _read(file: Path) -> tuple[pl.DataFrame, bool]:
+    """The rows of a file in columns of known types, and whether it names patients."""
     try:
         table = (
             pl.read_parquet(file, glob=False)
-            if file.suffix == ".parquet"
-            else pl.read_csv(file, infer_schema_length=None, glob=False)
+            if file.suffix.lower() == ".parquet"
+            else pl.read_csv(
+                file, infer_schema_length=None, glob=False, schema_overrides=dict.fromkeys(_TEXTS, pl.String)
+            )
         )
-    except (OSError, pl.exceptions.PolarsError) as error:
+    # A damaged parquet file can make polars panic, which is no PolarsError and not even an Exception.
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise DataError(f"{file} cannot be read as a {file.suffix or 'CSV'} table: {error}") from error
     missing = [name for name in _NEEDED if name not in table.columns]
     score = next((name for name in _SCORES if name in table.columns), None)
@@ -90,13 +99,21 @@ def _read(file: Path) -> pl.DataFrame:
         raise DataError(f"{file} has no row" + (" of split `test`." if "split" in table.columns else "."))
     unit = "patient_id" if "patient_id" in table.columns else "record_id"
     texts = {"record_id": pl.col("record_id"), "patient_id": pl.col(unit), "label": pl.col("label")}
-    found = table.select(
-        *(column.cast(pl.String).alias(name) for name, column in texts.items()),
-        pl.col("target").cast(pl.Float64, strict=False),
-        pl.col(score).cast(pl.Float64, strict=False),
-    )
+    try:
+        found = table.select(
+            *(column.cast(pl.String).alias(name) for name, column in texts.items()),
+            pl.col("target").cast(pl.Float64, strict=False),
+            pl.col(score).cast(pl.Float64, strict=False),
+        )
+    except pl.exceptions.PolarsError as error:
+        raise DataError(
+            f"{file}: names and ids that can be written as text, and numbers, were expected in {', '.join(texts)}, "
+            f"target and {score}: {error}"
+        ) from error
     for name in found.columns:
-        empty = found[name].is_null() | (found[name].is_nan() if found[name].dtype == pl.Float64 else False)
+        empty = found[name].is_null() | (
+            found[name].is_nan() if found[name].dtype == pl.Float64 else found[name].str.len_bytes() == 0
+        )
         if empty.any():
             row = int(empty.arg_true()[0])
             raise DataError(
@@ -107,6 +124,13 @@ def _read(file: Path) -> pl.DataFrame:
     wrong = ~found["target"].is_in([0.0, 1.0])
     if wrong.any():
         raise DataError(f"{file}: targets of 0 and 1 were expected; found {found['target'].filter(wrong)[0]:g}.")
+    infinite = found.filter(pl.col(score).is_infinite())
+    if len(infinite):
+        raise DataError(
+            f"{file}: {len(infinite)} of {len(found)} rows have an infinite {score}; first: record "
+            f"{infinite['record_id'][0]}, label {infinite['label'][0]}. Write finite numbers, such as logits that were "
+            "not taken from probabilities of 0 and 1."
+        )
     twice = found.filter(pl.struct("record_id", "label").is_duplicated())
     if len(twice):
         raise DataError(
@@ -120,7 +144,7 @@ def _read(file: Path) -> pl.DataFrame:
     )
     if len(of_two):
         raise DataError(f"{file}: record {of_two['record_id'].sort()[0]} has more than one patient_id.")
-    return found
+    return found, "patient_id" in table.columns
 
 
 def _check_same(first: Path, one: pl.DataFrame, file: Path, other: pl.DataFrame) -> None:

@@ -24,6 +24,7 @@ class Predictions:
         scores: (encoders, records, labels), logits or any scores that rise with the label.
         record_ids, patient_ids: (records,).
         reasons: for each label, why an encoder has no prediction for it, or None.
+        has_patients: False where no patients are known; `patient_ids` are then record ids.
     """
 
     encoders: tuple[str, ...]
@@ -33,6 +34,7 @@ class Predictions:
     record_ids: np.ndarray
     patient_ids: np.ndarray
     reasons: tuple[str | None, ...]
+    has_patients: bool = True
 
     def units(self, unit: str) -> np.ndarray:
         """What is drawn and swapped: patient ids for "patient", record ids for "record"."""
