@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,32 +12,51 @@ from einthoven.encoders.card import SignalPreparation, UnusedSignal
 from einthoven.encoders.contract import Encoder, MetadataEncoder
 from einthoven.foundation.errors import DataError, UsageError
 
+from .ahead import made_ahead
 from .partial import PartialArray
 
 if TYPE_CHECKING:
     from einthoven.datasets.cohort import Cohort
 
 Progress = Callable[[int, int], None]
-RowEmbedder = Callable[[slice], np.ndarray]
 # What preprocessing, numpy and torch raise on purpose about the values they were given; a note then names the record.
 _ABOUT_DATA = (ValueError, ArithmeticError, LookupError, RuntimeError, TypeError)
 _SHOWN = 5
 
 
+@dataclass(frozen=True)
+class RowEmbedder:
+    """How some rows of a cohort become embeddings, in two steps, so that the first can go ahead of the second.
+
+    Attributes:
+        prepare: from rows to what the encoder takes.
+        embed: from that to float32 (rows, dimension).
+    """
+
+    prepare: Callable[[slice], Any]
+    embed: Callable[[Any], np.ndarray]
+
+    def __call__(self, rows: slice) -> np.ndarray:
+        """The embeddings of some rows, float32 (rows, dimension)."""
+        return self.embed(self.prepare(rows))
+
+
 def row_embedder(
     encoder: Encoder | MetadataEncoder, cohort: Cohort, preprocessing: SignalPreparation | UnusedSignal
 ) -> RowEmbedder:
-    """A function from a slice of a cohort's rows to their embeddings, float32 (rows, dimension).
+    """How slices of a cohort's rows become embeddings.
 
     Raises:
         UsageError: the preprocessing does not fit the encoder.
     """
     if isinstance(encoder, Encoder) and not isinstance(preprocessing, UnusedSignal):
         encoder.check_preprocessing(preprocessing)
-        return lambda rows: encoder.embed(_prepared(cohort, rows, preprocessing))
+        return RowEmbedder(lambda rows: _prepared(cohort, rows, preprocessing), encoder.embed)
     if isinstance(encoder, MetadataEncoder) and isinstance(preprocessing, UnusedSignal):
         columns = {name: cohort.records[name].to_numpy() for name in encoder.columns if name in cohort.records.columns}
-        return lambda rows: encoder.embed_metadata({name: values[rows] for name, values in columns.items()})
+        return RowEmbedder(
+            lambda rows: {name: values[rows] for name, values in columns.items()}, encoder.embed_metadata
+        )
     raise UsageError(
         f"Encoder {encoder.card.name} reads {encoder.card.consumes}; {type(preprocessing).__name__} does not belong "
         "to it. Use `encoder.card.preprocessing()`."
@@ -66,7 +86,7 @@ def write_embeddings(
     batch_size: int,
     progress: Progress | None,
 ) -> None:
-    """Complete an array of embeddings, holding one batch in memory at a time.
+    """Complete an array of embeddings; a thread prepares one batch while another is embedded, and no more are held.
 
     Args:
         partial: what an earlier pass left, or nothing.
@@ -77,10 +97,11 @@ def write_embeddings(
         DataError: an embedding is not finite; the message names the first records.
     """
     total = len(cohort)
-    while partial.rows < total:
-        rows = slice(partial.rows, min(partial.rows + batch_size, total))
+    starts = range(partial.rows, total, batch_size)
+    slices = [slice(start, min(start + batch_size, total)) for start in starts]
+    for rows, prepared in made_ahead(embed.prepare, slices):
         try:
-            batch = embed(rows)
+            batch = embed.embed(prepared())
         except _ABOUT_DATA as error:
             error.add_note(f"cohort {cohort.name}, {_culprit(embed, rows, cohort)}, encoder {encoder}")
             raise
