@@ -72,7 +72,23 @@ def test_the_study_of_the_readme_is_valid_and_names_every_key() -> None:
         assert getattr(spec, key) == model()
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"])
+@pytest.mark.realdata
+def test_the_study_of_one_lead_runs_as_it_stands(real_data: Path, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    (source / "training2017").mkdir(parents=True)
+    (source / "REFERENCE-v3.csv").symlink_to(real_data / "cinc2017" / "REFERENCE-v3.csv")
+    for file in sorted((real_data / "cinc2017" / "training2017").iterdir())[:200]:
+        (source / "training2017" / file.name).symlink_to(file)
+    prepare("cinc2017", source, options={"window": 10}, name="cinc2017-10s", allow_missing=True)
+    values = yaml.safe_load(block("docs/one-lead.md", "yaml", "study: representations"))
+    less = {"bootstrap": {"draws": 100}, "probe": {"C": [1.0]}}
+    plan = plan_representations(parse_spec({**values, **less}, where="docs/one-lead.md"))
+    assert plan.cells
+    for cell in plan.cells:
+        assert run_cell(cell, tmp_path / "run").message is None
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/one-lead.md"])
 def test_files_that_documents_name_exist(document: str) -> None:
     text = (_ROOT / document).read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", text):

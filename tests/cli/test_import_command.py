@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import wfdb
 import yaml
 from typer.testing import CliRunner
 
@@ -15,7 +16,8 @@ from einthoven.cli.main import app
 from einthoven.datasets.cohort import Cohort
 from einthoven.datasets.importing.examples import EXAMPLES
 from einthoven.datasets.importing.loading import load_plan, parse_setting
-from einthoven.foundation.errors import UsageError
+from einthoven.foundation.errors import DataError, UsageError
+from einthoven.signals.leads import STANDARD_LEADS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "own-data.md"
 
@@ -40,6 +42,17 @@ def folder(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         limbs = [one, two, two - one, -(one + two) / 2, one - two / 2, two - one / 2]
         signal = np.array([*limbs, *((0.3 + lead / 10) * beat for lead in range(6))], dtype=np.float32)
         np.save(tmp_path / "signals" / f"{number}.npy", signal)
+        wfdb.wrsamp(
+            str(number),
+            fs=500,
+            units=["mV"] * 12,
+            sig_name=list(STANDARD_LEADS),
+            p_signal=signal.T.astype(np.float64),
+            fmt=["16"] * 12,
+            adc_gain=[1000.0] * 12,
+            baseline=[0] * 12,
+            write_dir=str(tmp_path / "signals"),
+        )
         dead = "2021-03-01" if number % 5 == 0 else ""
         cells = [number, number // 2, 50 + number, number // 2 % 2, number % 2, number % 3 == 0, "2021-01-01"]
         cells += [10 + number, 15 + number, dead, "2023-01-01"]
@@ -86,13 +99,48 @@ def test_what_is_missing_or_unknown(folder: Path) -> None:
         ([], "Name a table and the folder"),
         (["--example", "hemodynamik"], "Did you mean 'hemodynamic'"),
         (["table.csv", "--signals", "signals", "--mapping", "no.yaml"], "--example labels"),
-        (["table.csv", "--signals", "signals"], "name is missing"),
+        (["table.csv", "--signals", "signals"], "name is missing (write it in the mapping, or say --dataset NAME)"),
+        (["table.csv", "--signals", "signals"], "patient is missing (write it in the mapping, or say --patient"),
         (["table.csv", "--signals", "signals", "--set", "x"], "expected KEY=VALUE"),
         (["table.csv", "--signals", "signals", "--bad-records", "keep"], "'refuse' or 'exclude'"),
     ):
         result = CliRunner().invoke(app, ["datasets", "import", *arguments])
         assert isinstance(result.exception, UsageError)
         assert words in str(result.exception)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_as_json_says_the_same_and_is_a_mapping_too(name: str, folder: Path) -> None:
+    assert json.loads(run("--example", name, "--json")) == json.loads(
+        json.dumps(yaml.safe_load(EXAMPLES[name]), default=str)
+    )
+    Path("mapping.json").write_text(run("--example", name, "--json"))
+    Path("mapping.yaml").write_text(EXAMPLES[name])
+    assert load_plan(Path("mapping.json")) == load_plan(Path("mapping.yaml"))
+
+
+@pytest.mark.parametrize("settings", [("kind=folds", "folds=4"), ("folds=4", "kind=folds")])
+def test_the_kind_of_a_split_can_be_changed_key_by_key(settings: tuple[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "mapping.yaml"
+    file.write_text(EXAMPLES["labels"])
+    changes = dict(parse_setting(f"splits.patients.{setting}") for setting in settings)
+    split = load_plan(file, changes).splits["patients"]
+    assert split.model_dump() == {"kind": "folds", "folds": 4, "seed": 0}
+    with pytest.raises(UsageError, match=r"splits\.other\.kind is missing; one of hash, column, folds was expected"):
+        load_plan(file, {"splits.other.train": 0.5})
+    with pytest.raises(UsageError, match="'fold' found using 'kind'"):
+        load_plan(file, {"splits.patients.kind": "fold"})
+
+
+def test_a_missing_file_of_ones_own_is_not_to_be_downloaded(folder: Path) -> None:
+    Path("mapping.yaml").write_text(EXAMPLES["labels"])
+    Path("signals/3.npy").unlink()
+    result = CliRunner().invoke(
+        app, ["datasets", "import", "table.csv", "--signals", "signals", "--mapping", "mapping.yaml"]
+    )
+    assert isinstance(result.exception, DataError)
+    assert "3.npy. Put them there, or correct `signals.file`" in str(result.exception)
+    assert "ownload" not in str(result.exception)
 
 
 @pytest.mark.parametrize("moment", ["preview", "import_table"])

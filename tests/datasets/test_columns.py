@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from einthoven.datasets.checking import check_scan
-from einthoven.datasets.columns import ConceptColumns, LabelColumns, RecordTable, SplitColumn, columnar, label_columns
+from einthoven.datasets.columns import LabelColumns, RecordTable, SplitColumn, columnar, label_columns
+from einthoven.datasets.concepts import ConceptColumns
 from einthoven.datasets.dataset import SPLITS, Scan, SourceRecord, TaskTable
 from einthoven.foundation.errors import DataError, UsageError
 
@@ -180,31 +181,6 @@ def test_faults_of_records_given_as_columns_are_named(
     table = RecordTable(names, pl.Series(patients), metadata=pl.DataFrame(metadata))
     with pytest.raises(DataError, match=message):
         columns_of(columnar_scan(records=table, splits={"s": SplitColumn(names, np.zeros(3))}))
-
-
-def test_concepts_are_computed_by_parts_and_read_like_a_dictionary() -> None:
-    asked: list[tuple[int, int]] = []
-
-    def values(start: int, stop: int) -> dict[str, list[float]]:
-        asked.append((start, stop))
-        return {"x": [float(row) for row in range(start, stop)], "y": [0.5] * (stop - start)}
-
-    concepts = ConceptColumns(("x", "y"), 10_000, values)
-    assert list(concepts) == ["x", "y"]
-    assert len(concepts) == 2
-    assert "z" not in concepts
-    np.testing.assert_array_equal(concepts["x"], np.arange(10_000.0))
-    assert max(stop - start for start, stop in asked) < 10_000
-    found = concepts.between(3, 5)
-    assert found["x"].dtype == np.float64
-    assert found["x"].tolist() == [3.0, 4.0]
-
-
-@pytest.mark.parametrize("given_values", [{"x": [1.0]}, {"x": [1.0, 2.0, 3.0]}, {"y": [1.0, 2.0]}, {}])
-def test_concepts_that_do_not_come_as_announced_are_refused(given_values: dict[str, list[float]]) -> None:
-    concepts = ConceptColumns(("x",), 2, lambda start, stop: given_values)
-    with pytest.raises(DataError, match="records 0 to 2 were expected as 2 values each of x"):
-        concepts.between(0, 2)
 
 
 def test_concepts_of_too_few_records_are_refused() -> None:

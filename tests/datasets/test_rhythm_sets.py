@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 import wfdb
 
@@ -67,6 +68,43 @@ def test_a_cohort_of_afdb_holds_the_windows_it_says(tmp_path: Path) -> None:
     for row in range(6):
         np.testing.assert_allclose(cohort.signal(row), whole[:, row * 2500 : (row + 1) * 2500], atol=6e-4)
     assert len(np.unique(cohort.records["recording"])) == 3
+
+
+@pytest.mark.parametrize(
+    ("suffix", "content", "reason"),
+    [
+        (".atr", b"\x01", "cut short"),
+        (".atr", b"", "is empty"),
+        (".atr", b"\xff" * 30 + b"\0\0", "cannot be decoded"),
+        (".atr", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "git-lfs pointer"),
+        (".hea", b"04043 2 250 many\n", "header of record 04043"),
+    ],
+)
+def test_a_broken_header_or_annotation_file_is_a_bad_record(
+    suffix: str, content: bytes, reason: str, tmp_path: Path
+) -> None:
+    folder = write_afdb(tmp_path / "afdb")
+    (folder / f"04043{suffix}").write_bytes(content)
+    with pytest.raises(DataError, match=reason) as refused:
+        prepare("afdb", folder, allow_missing=True)
+    assert any("--bad-records exclude" in note for note in refused.value.__notes__)
+    cohort = prepare("afdb", folder, allow_missing=True, bad_records="exclude")
+    assert len(cohort) == 8
+    counts = cohort.manifest.excluded.counts
+    assert counts.pop("missing file") == 20
+    assert sum(counts.values()) == 1
+    excluded = pl.read_parquet(cohort.path / "excluded.parquet").filter(pl.col("record_id") == "04043")
+    assert reason in excluded["detail"][0]
+    assert "3 of 23 recordings are here" in " ".join(cohort.manifest.notes)
+
+
+def test_annotations_that_were_cut_short_are_not_taken_for_the_whole(tmp_path: Path) -> None:
+    folder = write_afdb(tmp_path / "afdb")
+    whole = (folder / "04015.atr").read_bytes()
+    for size in range(1, len(whole)):
+        (folder / "04015.atr").write_bytes(whole[:size])
+        scan = afdb.scan(folder, 250.0, WINDOW)
+        assert not any(record.startswith("04015") for record in labels(scan, "af")), size
 
 
 def test_other_windows_can_be_asked_for_and_none_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import random
+import time
 from pathlib import Path
 
 import polars as pl
@@ -89,3 +93,66 @@ def test_what_cells_mean_or_the_row_that_means_nothing(tmp_path: Path) -> None:
         turned.require("a", "n")
     with pytest.raises(DataError, match=r"has a x more than once \(2 such rows\)"):
         read(tmp_path, "a\nx\ny\nx\n").unique("a")
+
+
+WHITE = " \t\n\r\x0b\x0c\x85\u2028"
+WHOLE = (
+    b'a,b,note\n1,50,x\n2,60,"y, z"\n3,,"u ""v"" w"\n',
+    b"a,b,note\r\n1,5,x\r\n2,6,y\r\n",
+    b"a,b,note\r1,5,x\r2,6,y\r",
+    b"a,b,note\n" + b"".join(b"%d,%d,t\n" % (row, row) for row in range(200)),
+    b'a,b,note,b2\n1,2,"two\nlines",3\n4,5,6,7\n',
+    "\ufeffa,b\n1,ünï\n".encode(),
+)
+TOKENS = (
+    b'"', b'""', b",", b"\n", b"\r", b"\r\n", b"\x00", b" ", b"\t", b"\xff", b"\xc3", b"\x1a", b",,,,,", b'"\n"',
+    b"\x0b", b"\xe2\x80\xa8", b"\xc2\x85", b"'", b"#", b"\\", b"9" * 400, b"nan", b"1e999", b"\xef\xbb\xbf",
+)  # fmt: skip
+
+
+def broken(whole: bytes, rng: random.Random) -> bytes:
+    """A table cut short, with bits turned, with something put in or taken out."""
+    content = bytearray(whole)
+    if rng.randrange(5) == 0:
+        return whole[: rng.randrange(len(whole) + 1)]
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        at, way = rng.randrange(len(content) + 1), rng.randrange(4)
+        if way < 2:
+            content[at:at] = rng.choice(TOKENS)
+        elif way == 2 and at:
+            content[at - 1] ^= 1 << rng.randrange(8)
+        else:
+            del content[at : at + rng.randrange(10)]
+    return bytes(content)
+
+
+def by_csv(content: bytes) -> list[list[str | None]]:
+    """The rows below the header as Python's csv module has them, bare, as wide as the header."""
+    text = content.decode().removeprefix("\ufeff")
+    header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+    bare = [[cell.strip(WHITE) or None for cell in row] for row in rows]
+    return [(row + [None] * len(header))[: len(header)] for row in bare if any(row)]
+
+
+def test_broken_tables_are_refused_or_read_as_the_csv_module_reads_them(tmp_path: Path) -> None:
+    rng = random.Random(3)  # noqa: S311  # no secret
+    refused = 0
+    for number in range(1500):
+        content = broken(rng.choice(WHOLE), rng)
+        started = time.perf_counter()
+        try:
+            found = read(tmp_path, content, "a", "b")
+            found.numbers("b")
+        except DataError:
+            refused += 1
+        else:
+            assert [list(row) for row in found.frame.rows()] == by_csv(content), (number, content)
+        assert time.perf_counter() - started < 5, (number, content)
+    assert 300 < refused < 1400
+
+
+def test_many_columns_of_one_name_are_told_apart_in_no_time(tmp_path: Path) -> None:
+    started = time.perf_counter()
+    found = read(tmp_path, "a," + "x," * 30_000 + "b\n1," + "," * 30_000 + "2\n", "a", "b")
+    assert (found["b"].to_list(), len(found.frame.columns)) == (["2"], 30_002)
+    assert time.perf_counter() - started < 20

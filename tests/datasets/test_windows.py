@@ -74,9 +74,9 @@ def test_marks_are_read_in_order_and_without_their_bracket(tmp_path: Path) -> No
 
 
 def test_a_missing_or_damaged_annotation_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(DataError, match=r"record x has no annotation file x\.atr"):
+    with pytest.raises(DataError, match=r"x\.atr of record x does not exist"):
         read_marks(tmp_path / "x", where="record x")
-    (tmp_path / "x.atr").write_bytes(b"\xff" * 7)
+    (tmp_path / "x.atr").write_bytes(b"\xff" * 6 + b"\0\0")
     with pytest.raises(DataError, match=r"annotations x\.atr of record x cannot be decoded"):
         read_marks(tmp_path / "x", where="record x")
     back = SimpleNamespace(sample=np.array([20, 10]), aux_note=["(N", "(AFIB"])

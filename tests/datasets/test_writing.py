@@ -18,7 +18,7 @@ import pytest
 import einthoven.datasets.source_files as source_files
 import einthoven.datasets.writing as writing
 from einthoven.datasets.building import prepare, prepare_dataset
-from einthoven.datasets.columns import ConceptColumns
+from einthoven.datasets.concepts import ConceptColumns
 from einthoven.datasets.dataset import Record, Scan, SourceRecord
 from einthoven.datasets.file_content import LARGEST_HELD, digested, lending, read_content
 from einthoven.datasets.phantom.generator import generate_phantom

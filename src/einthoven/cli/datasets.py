@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from . import downloads, importing
-from .output import counting, say, show_json, show_table
+from .output import say, show_json, show_table
+from .preparing import BAD_RECORDS, bad_records_of, counting_records, say_what_lacks
 from .support import show_support
 
 if TYPE_CHECKING:
     from einthoven.datasets.dataset import Dataset
+    from einthoven.datasets.leaks import Duplicate
     from einthoven.datasets.manifest import TaskCoverage
 
 _SENTENCE = 40
@@ -118,14 +120,25 @@ def show(
     }  # fmt: skip
     rows = [("records", _present(manifest)), ("left out", _text(manifest.excluded.counts))]
     rows += [(key, _text(value)) for key, value in manifest.model_dump(mode="json", include=fields).items()]
-    rows += [(f"split {rule}", f"sha256 {manifest.digests[split_part(rule)]}") for rule in manifest.split_rules]
+    summaries = manifest.split_summaries or _split_rules_of(manifest.dataset)
+    rows += [
+        (f"split {rule}", f"{summaries.get(rule, 'unknown')}\nsha256 {manifest.digests[split_part(rule)]}")
+        for rule in manifest.split_rules
+    ]
     show_table(("field", name), rows)
     show_support(manifest.tasks, manifest.families, promised=False, title="Positive records by label and split")
 
 
+def _split_rules_of(dataset: str) -> Mapping[str, str]:
+    """What the card of a registered dataset says of its split rules, for cohorts that do not say it themselves."""
+    from einthoven.datasets.registry import DATASETS
+
+    return DATASETS.get(dataset).card.split_rules if dataset in DATASETS.names() else {}
+
+
 def _show_dataset(dataset: Dataset, source: Path | None, *, json: bool) -> None:
     coverage, counted_from = _coverage_of(dataset, source)
-    card = dataset.card.model_dump(mode="json")
+    card = {**dataset.card.model_dump(mode="json"), "how": dataset.how_to_get}
     if json:
         support = {
             task: {"records": found.records_promised, "positives": found.positives_promised}
@@ -134,9 +147,7 @@ def _show_dataset(dataset: Dataset, source: Path | None, *, json: bool) -> None:
         show_json({**card, "support": support, "counted_from": counted_from})
         return
     tasks, concepts = card.pop("tasks"), card.pop("concepts")
-    needs_source = card.pop("needs_source")
-    card["how"] = card["how"] or (f"einthoven datasets download {dataset.name}" if dataset.release else "")
-    card["how"] = card["how"] or ("see url" if needs_source else "made by this package; nothing to get")
+    del card["needs_source"]
     card["sizes"] = {key: value for key, value in card["sizes"].items() if value is not None}
     show_table(("field", dataset.name), [(field, _text(value)) for field, value in card.items() if value])
     show_table(
@@ -192,7 +203,9 @@ def prepare(
     source: Annotated[
         Path | None, typer.Option(help="Folder of the dataset's files; default where `datasets download` puts them.")
     ] = None,
-    rate: Annotated[float | None, typer.Option(help="Sampling rate of the files to take, Hz.")] = None,
+    rate: Annotated[
+        float | None, typer.Option(help="Sampling rate of the files to take, Hz; default the dataset's first.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the cohort; default DATASET-RATEhz.")] = None,
     option: Annotated[
         list[str] | None, typer.Option("--option", help="KEY=INTEGER, such as records=500 for the phantom; repeatable.")
@@ -200,27 +213,14 @@ def prepare(
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Go on without records whose files do not exist; reports say so.")
     ] = False,
-    bad_records: Annotated[
-        str, typer.Option(help="Corrupt or impossible records: 'refuse' stops, 'exclude' leaves them out and says so.")
-    ] = "refuse",
+    bad_records: Annotated[str, typer.Option(help=BAD_RECORDS)] = "refuse",
     replace: Annotated[bool, typer.Option("--replace", help="Replace another cohort of the same name.")] = False,
 ) -> None:
     """Read a dataset once and store it as a cohort under $EINTHOVEN_HOME."""
-    from typing import Literal, cast
-
     from einthoven.datasets.building import prepare as prepare_cohort
-    from einthoven.foundation.errors import UsageError
 
-    if bad_records not in ("refuse", "exclude"):
-        raise UsageError(f"--bad-records {bad_records!r}: expected 'refuse' or 'exclude'.")
-    made = False
-    with counting(f"preparing {dataset}") as progress:
-
-        def tell(done: int, total: int) -> None:
-            nonlocal made
-            made = True
-            progress(done, total)
-
+    bad = bad_records_of(bad_records)
+    with counting_records(f"preparing {dataset}") as counter:
         cohort = prepare_cohort(
             dataset,
             source,
@@ -228,17 +228,15 @@ def prepare(
             name=name,
             options=dict(_integer(text) for text in option or []),
             allow_missing=allow_missing,
-            bad_records=cast("Literal['refuse', 'exclude']", bad_records),
+            bad_records=bad,
             replace=replace,
-            progress=tell,
+            progress=counter,
         )
     manifest = cohort.manifest
-    if not made:
+    if not counter.made:
         say("It was prepared before, from the same files by the same code, and is kept.")
     typer.echo(f"{cohort.name}: {_present(manifest)} records of {manifest.patients:,} patients in {cohort.path}")
-    for reason, count in manifest.excluded.counts.items():
-        first = ", ".join(manifest.excluded.first.get(reason, ()))
-        say(f"warning: {count:,} records left out ({reason})" + (f"; first: {first}" if first else ""))
+    say_what_lacks(cohort)
 
 
 def _integer(text: str) -> tuple[str, int]:
@@ -264,9 +262,15 @@ def check(cohort: Annotated[str, typer.Argument(help="A prepared cohort.")]) -> 
 @app.command()
 def leaks(
     cohorts: Annotated[list[str], typer.Argument(help="Prepared cohorts: one to look within, more to look across.")],
+    show_all: Annotated[
+        bool, typer.Option("--all", help="List all pairs of records, not only those in different splits.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
-    """Find patients in two splits, and recordings under two ids; exit code 1 if a test score is flattered."""
+    """Find patients in two splits, and recordings under two ids; exit code 1 if a test score is flattered.
+
+    Pairs of records in one split, or in none, flatter no score: without --all they are only counted. JSON has them all.
+    """
     from dataclasses import asdict
 
     from einthoven.datasets.cohort import Cohort
@@ -283,7 +287,8 @@ def leaks(
         if patients:
             rows = [(leak.cohort, leak.rule, leak.patient_id, ", ".join(leak.splits)) for leak in patients]
             show_table(("cohort", "rule", "patient", "splits"), rows, title="Patients in more than one split")
-        if duplicates:
+        listed = [duplicate for duplicate in duplicates if show_all or duplicate.crosses_splits]
+        if listed:
             show_table(
                 ("record", "the same as", "correlation", "same patient id", "splits"),
                 [
@@ -294,10 +299,12 @@ def leaks(
                         "yes" if d.first.patient_id == d.second.patient_id else "no",
                         f"{d.first.split or '-'}, {d.second.split or '-'}" + (" (CROSSES)" if d.crosses_splits else ""),
                     )
-                    for d in duplicates
+                    for d in listed
                 ],
                 title="One recording under two ids",
             )
+        if not show_all:
+            _say_the_others(duplicates)
         total = sum(len(cohort) for cohort in opened)
         typer.echo(
             f"{total:,} records: {len(patients)} patient(s) in more than one split, {len(duplicates)} pair(s) of "
@@ -305,6 +312,20 @@ def leaks(
         )
     if patients or crossing:
         raise typer.Exit(1)
+
+
+def _say_the_others(duplicates: Sequence[Duplicate]) -> None:
+    """How many pairs are not listed, by the cohorts they lie in."""
+    from collections import Counter
+
+    others = Counter(
+        (d.first.cohort, d.second.cohort, d.first.patient_id == d.second.patient_id)
+        for d in duplicates
+        if not d.crosses_splits
+    )
+    for (one, two, same), count in others.items():
+        where = f"within {one}" if one == two else f"between {one} and {two}"
+        say(f"{count:,} pair(s) {where}, in no two splits and of {'one patient id' if same else 'two'}: see --all")
 
 
 @app.command()

@@ -37,6 +37,13 @@ def download(
     only: Annotated[
         list[str] | None, typer.Option("--only", help="Take files that fit, such as 'records100/*'; repeatable.")
     ] = None,
+    mirror: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mirror",
+            help="URL of a folder with the same files and their list of sums, asked before the publisher; repeatable.",
+        ),
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(help="Files fetched at the same time; default what one server bears.")
     ] = None,
@@ -45,7 +52,8 @@ def download(
     """Download a dataset, check each file's sha256, and name every file that could not be had (exit code 1).
 
     What is there and right is kept; after an interrupt the same command goes on. Datasets that need a login read it
-    from EINTHOVEN_PHYSIONET_USER and EINTHOVEN_PHYSIONET_PASSWORD, or from ~/.netrc.
+    from EINTHOVEN_PHYSIONET_USER and EINTHOVEN_PHYSIONET_PASSWORD, or from ~/.netrc. A mirror of your own, such as
+    `--mirror https://HOST/ptb-xl/1.0.3/`, is believed where its list of sums is what it says; it is sent no password.
     """
     from einthoven.datasets.downloading.disk_space import in_bytes
     from einthoven.datasets.downloading.download import WORKERS
@@ -62,6 +70,7 @@ def download(
                 dataset,
                 folder,
                 only=only or (),
+                mirrors=mirror or (),
                 workers=WORKERS if workers is None else workers,
                 progress=progress,
                 checking=checking,

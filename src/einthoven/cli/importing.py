@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import counting, say, show_json, show_table
+from .output import say, show_json, show_table
+from .preparing import BAD_RECORDS, bad_records_of, counting_records, say_what_lacks
 from .support import show_support
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def import_command(
         list[str] | None, typer.Option(help="A column of 0 and 1 that is a label of the task `labels`; repeatable.")
     ] = None,
     example: Annotated[
-        str | None, typer.Option(help="Write a mapping to begin from: labels, hemodynamic or forecasting.")
+        str | None, typer.Option(help="Write a mapping to begin from: labels, wfdb, hemodynamic or forecasting.")
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be made, and of whom; write nothing.")
@@ -54,9 +55,7 @@ def import_command(
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Go on without records whose files do not exist; reports say so.")
     ] = False,
-    bad_records: Annotated[
-        str, typer.Option(help="Corrupt or impossible records: 'refuse' stops, 'exclude' leaves them out and says so.")
-    ] = "refuse",
+    bad_records: Annotated[str, typer.Option(help=BAD_RECORDS)] = "refuse",
     replace: Annotated[bool, typer.Option("--replace", help="Replace another cohort of the same name.")] = False,
     json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> None:
@@ -68,12 +67,11 @@ def import_command(
     if example is not None:
         if example not in EXAMPLES:
             raise unknown_name("example", example, EXAMPLES)
-        typer.echo(EXAMPLES[example], nl=False)
+        _show_example(EXAMPLES[example], json=json)
         return
     if table is None or signals is None:
         raise UsageError("Name a table and the folder of its signals: einthoven datasets import TABLE --signals DIR.")
-    if bad_records not in ("refuse", "exclude"):
-        raise UsageError(f"--bad-records {bad_records!r}: expected 'refuse' or 'exclude'.")
+    bad = bad_records_of(bad_records)
     given: dict[str, Any] = {
         "name": dataset,
         "record": record,
@@ -102,7 +100,7 @@ def import_command(
             outcomes=outcomes,
             name=name,
             allow_missing=allow_missing,
-            bad_records=bad_records,
+            bad_records=bad,
             replace=replace,
         )
     except KeyboardInterrupt:
@@ -119,26 +117,27 @@ def import_command(
     )
     for note in manifest.notes:
         say(note)
-    for reason, count in manifest.excluded.counts.items():
-        first = ", ".join(manifest.excluded.first.get(reason, ()))
-        say(f"warning: {count:,} of {manifest.promised_records:,} records left out ({reason}); first: {first}")
+    say_what_lacks(cohort)
 
 
 def _import(table: Path, signals: Path, plan: ImportPlan, **options: Any) -> Cohort:
     from einthoven.datasets.importing.preparing import import_table
 
-    made = False
-    with counting(f"importing {plan.name}") as progress:
-
-        def tell(done: int, total: int) -> None:
-            nonlocal made
-            made = True
-            progress(done, total)
-
-        cohort = import_table(table, signals, plan, progress=tell, **options)
-    if not made:
+    with counting_records(f"importing {plan.name}") as counter:
+        cohort = import_table(table, signals, plan, progress=counter, **options)
+    if not counter.made:
         say("It was imported before, from the same table, mapping and files by the same code, and is kept.")
     return cohort
+
+
+def _show_example(text: str, *, json: bool) -> None:
+    """A mapping as YAML with comments; as JSON, which YAML takes too, without."""
+    if json:
+        import yaml
+
+        show_json(yaml.safe_load(text))
+    else:
+        typer.echo(text, nl=False)
 
 
 def _show_preview(found: Preview, *, json: bool) -> None:

@@ -54,11 +54,12 @@ class ChallengeRecord:
         )
 
 
-def read_challenge_folder(source: Path, *, names: str, dataset: str) -> list[ChallengeRecord]:
+def read_challenge_folder(source: Path, *, names: str, such_as: str, dataset: str) -> list[ChallengeRecord]:
     """All records below a folder whose name fits, sorted by their path.
 
     Args:
         names: regular expression that a record's name must match as a whole.
+        such_as: one of them, for messages.
 
     Raises:
         DataError: there is none, a header cannot be read, or two records have one name.
@@ -80,7 +81,8 @@ def read_challenge_folder(source: Path, *, names: str, dataset: str) -> list[Cha
         found[file.stem] = ChallengeRecord(name=file.stem, stem=stem, header=header, codes=codes)
     if not found:
         raise DataError(
-            f"There is no header of {dataset} (names like {names}) below {source}. Name the folder it was unpacked to."
+            f"There is no header of {dataset} (files such as {such_as}.hea) below {source}. Name the folder it was "
+            "unpacked to."
         )
     return list(found.values())
 

@@ -15,7 +15,6 @@ from einthoven.foundation.names import RULE, is_name
 
 from .columns import (
     NO_SPLIT,
-    ConceptColumns,
     LabelColumns,
     RecordTable,
     SplitColumn,
@@ -23,6 +22,7 @@ from .columns import (
     record_table,
     split_column,
 )
+from .concepts import ConceptColumns
 from .dataset import SPLITS, Scan, SourceRecord, TaskTable
 from .intake import FLAGS
 from .splits import check_patients

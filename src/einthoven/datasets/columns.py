@@ -6,7 +6,7 @@ memory. Everything after the scan works on columns. They are read like the seque
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import cast, overload
@@ -16,6 +16,7 @@ import polars as pl
 
 from einthoven.foundation.errors import DataError, UsageError
 
+from .concepts import ConceptColumns
 from .dataset import SPLITS, Scan, SourceRecord, TaskTable
 
 _CHUNK = 4096
@@ -306,67 +307,6 @@ class SplitColumn(_ByRecord, Mapping[str, str]):
     __hash__ = None  # type: ignore[assignment]  # compared by its content
 
 
-class ConceptColumns(Mapping[str, np.ndarray]):
-    """A table of measurements: concept -> float64 (records,); NaN where undefined.
-
-    Wide tables need not be held: `values` may compute the rows that are asked for.
-
-    Args:
-        names: of the concepts, in column order.
-        records: how many the scan has.
-        values: (start, stop) -> concept -> values of the records from start to before stop.
-    """
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        records: int,
-        values: Callable[[int, int], Mapping[str, Sequence[float] | np.ndarray]],
-    ) -> None:
-        self.names = tuple(names)
-        self.records = records
-        self._values = values
-
-    @classmethod
-    def of(cls, table: Mapping[str, Sequence[float] | np.ndarray], records: int) -> ConceptColumns:
-        """The columns of a table that is given as a dictionary."""
-        if isinstance(table, cls):
-            return table
-        held = {name: np.asarray(values, dtype=np.float64) for name, values in table.items()}
-        return cls(
-            tuple(held), records, lambda start, stop: {name: column[start:stop] for name, column in held.items()}
-        )
-
-    def between(self, start: int, stop: int) -> dict[str, np.ndarray]:
-        """All concepts of the records from start to before stop.
-
-        Raises:
-            DataError: what the scan gives has other names or another length.
-        """
-        given = self._values(start, stop)
-        lengths = {name: len(values) for name, values in given.items()}
-        if lengths != dict.fromkeys(self.names, stop - start):
-            raise DataError(
-                f"Concepts of records {start} to {stop} were expected as {stop - start} values each of "
-                f"{', '.join(self.names)}; found {lengths}. Correct them in `scan`."
-            )
-        return {name: np.asarray(given[name], dtype=np.float64) for name in self.names}
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.names:
-            raise KeyError(name)
-        parts = [
-            self.between(start, min(start + _CHUNK, self.records))[name] for start in range(0, self.records, _CHUNK)
-        ]
-        return np.concatenate([np.empty(0), *parts])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-
 def columnar(scan: Scan) -> Scan:
     """The same scan with all it says as columns; it must have been checked."""
     records = RecordTable.of(scan.records)
@@ -394,11 +334,6 @@ def label_columns(table: TaskTable) -> LabelColumns:
 def split_column(split: Mapping[str, str]) -> SplitColumn:
     """The column of a split rule of a columnar scan."""
     return cast("SplitColumn", split)
-
-
-def concept_columns(table: Mapping[str, Sequence[float] | np.ndarray]) -> ConceptColumns:
-    """The columns of a concept table of a columnar scan."""
-    return cast("ConceptColumns", table)
 
 
 def record_table(scan: Scan) -> RecordTable:

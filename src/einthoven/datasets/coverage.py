@@ -1,9 +1,10 @@
-"""How much of a task's data is there, of what the metadata promise."""
+"""How much of a task's data is there, of what the metadata promise, and what splits it leaves empty."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from .cohort import Cohort
 from .columns import label_columns, split_column
 from .dataset import SPLITS, Scan
 from .manifest import TaskCoverage
@@ -35,3 +36,10 @@ def task_coverage(scan: Scan, task: str, kept: np.ndarray) -> TaskCoverage:
         positives_promised=promised[1],
         positives_present=present[1],
     )
+
+
+def empty_splits(cohort: Cohort) -> dict[str, tuple[str, ...]]:
+    """Rule -> those of train, val and test in which it has no record of a cohort, for rules that have such."""
+    found = {rule: set(cohort.split(rule)) for rule in cohort.manifest.split_rules}
+    lacking = {rule: tuple(split for split in SPLITS if split not in there) for rule, there in found.items()}
+    return {rule: splits for rule, splits in lacking.items() if splits}

@@ -58,7 +58,7 @@ class DatasetCard(BaseModel):
     access: Access
     """How one gets the files. A report shows single records, and names them, only if it is "open" or "synthetic"."""
     how: str = ""
-    """What one has to do to get them, where it is more than a download."""
+    """What one has to do to get them, beside `einthoven datasets download` or where that cannot; sentences."""
     sharing: str
     """What may be passed on: the records, what was computed from them, or neither."""
     sizes: Sizes = Sizes()
@@ -187,3 +187,18 @@ class Dataset:
     def name(self) -> str:
         """The name it is registered and prepared under."""
         return self.card.name
+
+    @property
+    def how_to_get(self) -> str:
+        """What one has to do to have its files."""
+        if not self.card.needs_source:
+            return "Made by this package; there is nothing to get."
+        if self.release is not None:
+            login = " (needs a login; see its --help)" if self.release.login else ""
+            command = f"einthoven datasets download {self.name}{login}"
+            return f"{command}. {self.card.how}" if self.card.how else command
+        at = f" It is at {self.card.url}." if self.card.url else ""
+        return (
+            f"`einthoven datasets download` cannot fetch it. {self.card.how}{at} Then: einthoven datasets prepare "
+            f"{self.name} --source FOLDER"
+        )

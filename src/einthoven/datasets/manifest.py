@@ -84,6 +84,7 @@ class Manifest(CohortSummary):
 
     Attributes:
         families: task -> what kind of question it asks; empty for a cohort that was prepared before this was kept.
+        split_summaries: split rule -> one line about it; empty as `families`.
         request: what it was prepared from: dataset, rate, options, digests of the metadata files and of the list of
             signal files. Preparing again with the same request does nothing.
         digests: sha256 of each part the fingerprint is made of.
@@ -92,6 +93,7 @@ class Manifest(CohortSummary):
     schema_version: Literal[2] = SCHEMA_VERSION
     name: str
     families: dict[str, Family] = {}
+    split_summaries: dict[str, str] = {}
     request: dict[str, Any]
     digests: dict[str, str]
     created: str

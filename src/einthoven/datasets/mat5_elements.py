@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 import struct
 import zlib
+from collections.abc import Sequence
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from typing import NamedTuple
 
 from einthoven.foundation.errors import DataError
 
@@ -23,9 +25,18 @@ _TAG = 8
 _TYPES = frozenset([*range(1, 8), 9, *range(12, 19)])
 _MATRIX, _PACKED = 14, 15
 _DEEPEST = 100
-# Classes of matrices, by which it is known how many elements one has.
-_CELLS, _STRUCT, _TEXT, _SPARSE, _NUMBERS = 1, 2, 4, 5, range(6, 16)
+# Classes of matrices, by which it is known how many elements one has, and which of them are matrices again.
+_CELLS, _STRUCT, _OBJECT, _TEXT, _SPARSE, _NUMBERS, _FUNCTION, _OPAQUE = 1, 2, 3, 4, 5, range(6, 16), 16, 17
+_MOST_AXES = 32  # of an array of numpy 1
 _COMPLEX = 0x0800  # among the flags; one element more, of imaginary parts
+
+
+class _Content(NamedTuple):
+    """What lies in an element: its type, the byte it begins at, and how many bytes it has."""
+
+    kind: int
+    at: int
+    size: int
 
 
 def check_mat5(file: Path, place: str) -> None:
@@ -56,7 +67,7 @@ def _check_elements(content: mmap | bytes, first: int, order: str, place: str, w
     while waiting:
         start, end, depth = waiting.pop()
         first_byte = start
-        seen: list[tuple[int, int]] = []  # where the contents of the matrix lie: its flags, its dimensions, ...
+        seen: list[_Content] = []  # of the matrix: its flags, its dimensions, ...
         while end - start >= _TAG:
             kind, size = struct.unpack_from(f"{order}II", content, start)
             at = start + _TAG
@@ -73,10 +84,10 @@ def _check_elements(content: mmap | bytes, first: int, order: str, place: str, w
                 _check_elements(unpacked, 0, order, place, within=f" of what is packed at byte {start}")
             if kind == _MATRIX and size:
                 waiting.append((at, at + size, depth + 1))
-            seen.append((at, size))
+            seen.append(_Content(kind, at, size))
             start = at + (4 if small else size if kind == _PACKED else size + -size % 8)
-        if depth and len(seen) < (needed := _elements_of_matrix(content, seen, order)):
-            raise _broken(place, f"its matrix at byte {first_byte}{within} has {len(seen)} elements and needs {needed}")
+        if depth:
+            _check_matrix(content, seen, order, place, f"matrix at byte {first_byte}{within}")
 
 
 def _unpacked(packed: bytes, order: str, here: str, place: str) -> bytes:
@@ -96,29 +107,54 @@ def _unpacked(packed: bytes, order: str, here: str, place: str) -> bytes:
     return content
 
 
-def _elements_of_matrix(content: mmap | bytes, seen: list[tuple[int, int]], order: str) -> int:
-    """How many elements a matrix must have by what its first ones say: its flags, its dimensions, its name, ...
+def _check_matrix(content: mmap | bytes, seen: Sequence[_Content], order: str, place: str, here: str) -> None:
+    """Refuse a matrix whose elements are fewer than its first ones say, or of another kind: scipy believes those.
 
     Args:
-        seen: where the content of each that it has lies, and bytes of it.
+        seen: its elements.
     """
-    if len(seen) < 3 or seen[0][1] < 4:
-        return 3
-    flags = struct.unpack_from(f"{order}I", content, seen[0][0])[0]
+    if len(seen) < 3 or seen[0].size < 4:
+        raise _broken(place, f"its {here} has {len(seen)} elements and needs 3")
+    flags = struct.unpack_from(f"{order}I", content, seen[0].at)[0]
     kind = flags & 0xFF
-    at, size = seen[1]
-    count = math.prod(struct.unpack_from(f"{order}{size // 4}i", content, at))
-    if kind in (_CELLS, _STRUCT) and count < 0:
-        return len(content)  # more than there can be
+    count = 1
+    if kind != _OPAQUE:  # which has no dimensions
+        axes = seen[1].size // 4
+        if seen[1].size % 4 or not 2 <= axes <= _MOST_AXES:
+            raise _broken(place, f"its {here} has {seen[1].size} bytes of dimensions, not 4 each of two or more")
+        count = math.prod(struct.unpack_from(f"{order}{axes}i", content, seen[1].at))
+    if kind in (_CELLS, _STRUCT, _OBJECT) and count < 0:
+        raise _broken(place, f"its {here} has {len(seen)} elements and needs fewer than none")
+    plain, matrices = _elements_of(content, seen, order, kind, flags, count)
+    if len(seen) < (needed := plain + matrices):
+        raise _broken(place, f"its {here} has {len(seen)} elements and needs {needed}")
+    for index, element in enumerate(seen[:needed]):
+        if (element.kind == _MATRIX) != (index >= plain):
+            wanted = "a matrix" if index >= plain else "none"
+            raise _broken(place, f"element {index + 1} of its {here}, of class {kind}, should be {wanted}")
+
+
+def _elements_of(
+    content: mmap | bytes, seen: Sequence[_Content], order: str, kind: int, flags: int, count: int
+) -> tuple[int, int]:
+    """How many elements a matrix has that are none themselves, and then how many that are.
+
+    Args:
+        kind: its class.
+        count: product of its dimensions.
+    """
     if kind == _CELLS:
-        return 3 + count
-    if kind == _STRUCT:
-        if len(seen) < 5 or seen[3][1] < 4:
-            return max(5, len(seen) + 1)
-        longest = struct.unpack_from(f"{order}i", content, seen[3][0])[0]
-        return 5 + count * (seen[4][1] // longest if longest > 0 else 0)
-    plain = 4 if kind in (_TEXT, *_NUMBERS) else 6 if kind == _SPARSE else 0
-    return plain + 1 if plain and kind != _TEXT and flags & _COMPLEX else plain
+        return 3, count
+    if kind in (_STRUCT, _OBJECT):
+        named = 3 if kind == _STRUCT else 4  # an object has the name of its class before
+        if len(seen) < named + 2 or seen[named].size < 4:
+            return max(named + 2, len(seen) + 1), 0
+        longest = struct.unpack_from(f"{order}i", content, seen[named].at)[0]
+        return named + 2, count * (seen[named + 1].size // longest if longest > 0 else 0)
+    if kind in (_FUNCTION, _OPAQUE):
+        return (3 if kind == _FUNCTION else 4), 1
+    plain = 4 if kind in (_TEXT, *_NUMBERS) else 6 if kind == _SPARSE else 3
+    return plain + (1 if kind in (_SPARSE, *_NUMBERS) and flags & _COMPLEX else 0), 0
 
 
 def _broken(place: str, why: str) -> DataError:

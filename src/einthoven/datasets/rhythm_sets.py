@@ -62,13 +62,13 @@ def all_channels(count: int) -> Callable[[Header], tuple[int, ...] | str]:
 
 
 def read_annotated(source: Path, stems: Sequence[str], of: RhythmSet) -> list[AnnotatedRecording]:
-    """Read headers and annotations of all recordings that are there.
+    """Read headers and annotations of all recordings that are there; those with broken ones say what is wrong.
 
     Args:
         stems: paths of recordings below the source folder, without suffix.
 
     Raises:
-        DataError: a header or annotation file that cannot be read, or a recording with another sampling rate.
+        DataError: a recording with another sampling rate, or a header that says what no header of the database says.
     """
     found = []
     for stem in stems:
@@ -79,14 +79,23 @@ def read_annotated(source: Path, stems: Sequence[str], of: RhythmSet) -> list[An
             found.append(AnnotatedRecording(name, patient, files, None))
             continue
         where = f"record {name}"
-        header = read_header(source / stem, where=where)
+        try:
+            header = read_header(source / stem, where=where)
+        except DataError as error:
+            found.append(AnnotatedRecording(name, patient, files, None, broken=str(error)))
+            continue
         if header.rate != of.rate:
             raise DataError(f"{stem}.hea is sampled at {header.rate:g} Hz; {of.rate:g} Hz was expected.")
         picked = of.pick(header)
         if isinstance(picked, str):
             found.append(AnnotatedRecording(name, patient, files, None, left_out=picked))
             continue
-        starts, rhythms = read_marks(source / stem, where=where)
+        try:
+            starts, rhythms = read_marks(source / stem, where=where)
+        except DataError as error:
+            about = of.about(header)
+            found.append(AnnotatedRecording(name, patient, files, None, metadata=about, broken=str(error)))
+            continue
         if of.unmarked and (not len(starts) or starts[0] > 0):
             starts, rhythms = np.insert(starts, 0, 0), (of.unmarked, *rhythms)
         found.append(AnnotatedRecording(name, patient, files, header.samples, starts, rhythms, of.about(header)))
@@ -131,8 +140,9 @@ def scan_windows(
         notes = (*notes, f"Windows of rhythms that the task `rhythm` does not name are not in it: {shown}.")
     if without:
         notes = (*notes, f"{without} windows have no annotated sample; they are in no task.")
-    here = sum(one.samples is not None for one in annotated)
-    absent = sum(one.samples is None and not one.left_out for one in annotated)
+    broken = {one.name: one.broken for one in annotated if one.broken}
+    here = sum(one.samples is not None for one in annotated) + len(broken)
+    absent = sum(one.samples is None and not one.left_out and not one.broken for one in annotated)
     if absent:
         notes = (
             f"{here} of {here + absent} recordings are here; each of the others counts as one of the records promised.",
@@ -145,7 +155,7 @@ def scan_windows(
         splits=splits(windows)
         if splits
         else fold_columns(windows.records, recordings=windows.records.metadata["recording"]),
-        read=window_reader(source, of, length),
+        read=window_reader(source, of, length, broken),
         rate=of.rate,
         samples=length,
         leads=of.channels,
@@ -185,11 +195,20 @@ def fold_columns(records: RecordTable, *, recordings: pl.Series) -> dict[str, Sp
     }
 
 
-def window_reader(source: Path, of: RhythmSet, length: int) -> Callable[[SourceRecord], Record]:
-    """What reads a window; the recording it was cut from stays open for the next one."""
+def window_reader(
+    source: Path, of: RhythmSet, length: int, broken: Mapping[str, str]
+) -> Callable[[SourceRecord], Record]:
+    """What reads a window; the recording it was cut from stays open for the next one.
+
+    Args:
+        broken: record id -> what is wrong, of recordings that could not be cut; said when they come to be read, where
+            bad records may be left out.
+    """
     opened: dict[str, PartReader] = {}
 
     def read(record: SourceRecord) -> Record:
+        if record.record_id in broken:
+            raise DataError(broken[record.record_id])
         stem = record.files[0].removesuffix(".hea")
         name, _, number = record.record_id.rpartition("-")
         if stem not in opened:

@@ -185,6 +185,12 @@ def _leaves_the_folder(file: str) -> bool:
     return plain.startswith("/") or plain[1:2] == ":" or ".." in plain.split("/")
 
 
+def _to_get_them(dataset: Dataset) -> str:
+    if dataset.release is not None:
+        return f"Fetch them: einthoven datasets download {dataset.name}."
+    return dataset.card.how or "Put them there."
+
+
 def check_complete(source: Source, *, allow_missing: bool) -> None:
     """Refuse a source that lacks signal files, unless that is allowed and at least one record has them.
 
@@ -195,8 +201,8 @@ def check_complete(source: Source, *, allow_missing: bool) -> None:
     if source.absent and not allow_missing:
         raise DataError(
             f"{len(records)} of {len(records) + source.absent} records of {source.dataset.name} are in "
-            f"{source.folder}. Download the rest, or prepare these with --allow-missing (the manifest and every report "
-            "will then say how many are missing)."
+            f"{source.folder}. {_to_get_them(source.dataset)} Or go on without the rest with --allow-missing (the "
+            "manifest and every report will then say how many are missing)."
         )
     if len(missing) and not allow_missing:
         files = dict.fromkeys(source.first_missing(records[index]) for index in missing)
@@ -204,8 +210,8 @@ def check_complete(source: Source, *, allow_missing: bool) -> None:
         raise DataError(
             f"{len(missing)} of {len(records)} records have no signal file under {source.folder}; "
             f"{len(files)} files do not exist. First {len(first)}: {', '.join(first)}. "
-            "Download them, or prepare the rest with --allow-missing (the manifest and every "
-            "report will then say what is missing)."
+            f"{_to_get_them(source.dataset)} Or go on without them with --allow-missing (the manifest and every report "
+            "will then say what is missing)."
         )
     if not len(source.present):
         raise DataError(f"None of the {len(records)} records of {source.dataset.name} has files in {source.folder}.")

@@ -7,6 +7,7 @@ released tables do, but may not have more than there are columns.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _AGAIN = "Correct it or download the file again."
 _SHOWN = 10
+_LONE_RETURN = re.compile(r"\r(?![\r\n]|\Z)")
 FLAGS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
@@ -200,10 +202,9 @@ def check_columns(file: Path, header: Sequence[str], columns: Sequence[str]) -> 
 def _parsed(text: str, ends: str, header: Sequence[str]) -> pl.DataFrame:
     """By polars, which is many times faster than the csv module; surplus cells, which are empty, are dropped."""
     frame = pl.read_csv(text.encode(), infer_schema=False, eol_char=ends, truncate_ragged_lines=True)
-    names = dict.fromkeys(header)
     # A name that is there twice, and that nobody needs, is told apart by its place.
-    frame.columns = list(names) if len(names) == len(header) else [f"{n}_{i}" if n in header[:i] else n
-                                                                   for i, n in enumerate(header)]  # fmt: skip
+    first = {name: place for place, name in reversed(list(enumerate(header)))}
+    frame.columns = [name if first[name] == place else f"{name}_{place}" for place, name in enumerate(header)]
     return frame
 
 
@@ -213,6 +214,13 @@ def _check_rows(file: Path, text: str, ends: str, width: int) -> int:
     Returns:
         how many rows are not empty.
     """
+    if '"' not in text and ends == "\n" and "\r" in text and (lone := _LONE_RETURN.search(text)):
+        # With quotes the csv module refuses it.
+        line = text.count("\n", 0, lone.start()) + 1
+        raise DataError(
+            f"{file} has a carriage return within line {line}. Save it with one kind of line ends, or download it "
+            "again."
+        )
     count, last, wide = (_quoted_rows if '"' in text else _plain_rows)(text, ends, width)
     for row, cells in wide:
         if any(map(str.strip, cells[width:])):

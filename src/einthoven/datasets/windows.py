@@ -17,8 +17,10 @@ import polars as pl
 from einthoven.foundation.errors import DataError
 
 from .columns import RecordTable
+from .file_checks import check_file, reason_of
 
 NO_RHYTHM = -1
+_AGAIN = "Download the file again; `einthoven datasets verify` says which files are not as released."
 
 
 @dataclass(frozen=True)
@@ -27,11 +29,12 @@ class AnnotatedRecording:
 
     Attributes:
         name: of the recording; windows are called `<name>-00000` and so on.
-        samples: per lead; None if it is not cut, because its files are not there or it is left out.
+        samples: per lead; None if it is not cut, because its files are not there or broken, or it is left out.
         starts: samples at which a rhythm begins, ascending.
         rhythms: what begins there.
         metadata: `age`, `sex` and further columns of its windows.
         left_out: why the dataset leaves it out, or "".
+        broken: what is wrong with its header or annotations, or "".
     """
 
     name: str
@@ -42,6 +45,7 @@ class AnnotatedRecording:
     rhythms: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
     left_out: str = ""
+    broken: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,14 +76,19 @@ def read_marks(stem: Path, *, where: str, extension: str = "atr") -> tuple[np.nd
     import wfdb
 
     file = stem.with_name(f"{stem.name}.{extension}")
-    if not file.is_file():
-        raise DataError(f"{where} has no annotation file {file.name}.")
+    check_file(file, where=where)
+    if not _ends_as_it_should(file):
+        # wfdb would take what is left for the whole, and every window behind it for the last rhythm.
+        raise DataError(
+            f"The annotations {file.name} of {where} do not end with the mark of their end: the file was cut short. "
+            f"{_AGAIN}"
+        )
     try:
         found: Any = wfdb.rdann(str(stem), extension)
-    except (ValueError, IndexError, KeyError, TypeError, OSError) as error:
+    # A broken file fails in as many ways as wfdb's reader has steps.
+    except Exception as error:
         raise DataError(
-            f"The annotations {file.name} of {where} cannot be decoded: {error}. Download the file again; "
-            "`einthoven datasets verify` says which files are not as released."
+            f"The annotations {file.name} of {where} cannot be decoded: {reason_of(error)} {_AGAIN}"
         ) from error
     notes = [(int(at), note.strip("\x00 ")) for at, note in zip(found.sample, found.aux_note, strict=True) if note]
     marks = [(at, note.removeprefix("(")) for at, note in notes if note.startswith("(")]
@@ -87,6 +96,14 @@ def read_marks(stem: Path, *, where: str, extension: str = "atr") -> tuple[np.nd
     if (np.diff(starts) < 0).any() or (starts < 0).any():
         raise DataError(f"The annotations {file.name} of {where} are not in order of time. Download the file again.")
     return starts, tuple(name for _, name in marks)
+
+
+def _ends_as_it_should(file: Path) -> bool:
+    """Whether the last of the 16-bit words of annotations is 0 (WFDB annot(5))."""
+    size = file.stat().st_size
+    with file.open("rb") as stream:
+        stream.seek(max(0, size - 2))
+        return size % 2 == 0 and stream.read() == b"\0\0"
 
 
 def majority(starts: np.ndarray, codes: np.ndarray, *, samples: int, length: int) -> np.ndarray:

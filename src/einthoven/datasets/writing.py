@@ -24,7 +24,8 @@ from einthoven.version import VERSION
 
 from .block import Block
 from .cohort import MANIFEST, RECORDS, SIGNALS, digests_of, fingerprint_of
-from .columns import ConceptColumns, concept_columns, label_columns, record_table, split_column
+from .columns import label_columns, record_table, split_column
+from .concepts import ConceptColumns, concept_columns
 from .coverage import task_coverage
 from .dataset import Record, Scan, SourceRecord
 from .file_content import lending
@@ -334,6 +335,7 @@ def _manifest(
     return Manifest(
         name=name,
         families={task: about.family for task, about in card.tasks.items()},
+        split_summaries={rule: card.split_rules[rule] for rule in scan.splits if rule in card.split_rules},
         dataset=card.name,
         dataset_version=card.version,
         title=card.title,

@@ -407,3 +407,28 @@ def test_releases_of_physionet() -> None:
     assert physionet("echonext", "1.1.0", login=True).urls == ("https://physionet.org/files/echonext/1.1.0/",)
     with pytest.raises(ValueError, match="'/' at its end"):
         Release(urls=("https://physionet.org/files/afdb/1.0.0",))
+
+
+def test_a_mirror_is_asked_first_and_the_publisher_for_what_it_lacks(serve, server, release, tmp_path) -> None:
+    mirror = serve()
+    del mirror.files["low/0/1.dat"]
+    done = fetch(release, tmp_path, mirrors=[mirror.url.rstrip("/")])
+    assert done.ok
+    asked = {path for path in release_files() if server.gets(path)}
+    assert asked <= {"low/0/1.dat"}
+    for wrong in ("ftp://x/y/", "/srv/mirror", "https://me:secret@host/x/", "https://host/x/?key=1"):
+        with pytest.raises(UsageError, match="A mirror is the http or https URL of the folder") as refused:
+            fetch(release, tmp_path, mirrors=[wrong])
+        assert "secret" not in str(refused.value)
+
+
+def test_a_mirror_gets_no_password_of_the_publisher_and_needs_none(serve, tmp_path, monkeypatch) -> None:
+    mirror = serve()
+    closed = Release(urls=("https://physionet.org/files/nothing/1.0/",), login=True)
+    assert fetch(closed, tmp_path, mirrors=[mirror.url]).ok
+    monkeypatch.setenv("EINTHOVEN_PHYSIONET_USER", "me")
+    monkeypatch.setenv("EINTHOVEN_PHYSIONET_PASSWORD", "secret")
+    assert fetch(closed, tmp_path / "again", mirrors=[mirror.url]).ok
+    headers = [sent for path in release_files() for sent in mirror.gets(path)]
+    assert headers
+    assert not any("authorization" in map(str.lower, sent) for sent in headers)

@@ -79,7 +79,7 @@ _Layout = tuple["Sequence[ChallengeRecord | NativeRecord]", Callable[[SourceReco
 def _challenge(source: Path) -> _Layout:
     from einthoven.datasets.challenge import centre_crop, read_challenge_folder, reader
 
-    found = read_challenge_folder(source, names=r"A\d{4}", dataset="cpsc2018")
+    found = read_challenge_folder(source, names=r"A\d{4}", such_as="A0001", dataset="cpsc2018")
     return found, reader(source, found, change=centre_crop(_SAMPLES)), ()
 
 

@@ -49,7 +49,7 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     from einthoven.datasets.splitting import drawn_among, hash_split, stratified_random
 
     pattern = rf"(?!{'|'.join(_CORRUPT)})JS\d{{5}}"
-    found = read_challenge_folder(source, names=pattern, dataset="csn")
+    found = read_challenge_folder(source, names=pattern, such_as="JS00001", dataset="csn")
     kept = [record for record in found if _is_kept(record)]
     seed_set = TaskTable(
         labels=tuple(sorted(ECGFIX_48.values())),

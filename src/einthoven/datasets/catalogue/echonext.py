@@ -216,8 +216,8 @@ DATASET = Dataset(
         licence="PhysioNet Restricted Health Data License 1.5.0",
         access="credentialed",
         how=(
-            "Sign the data use agreement on PhysioNet, log in and download it; copy "
-            f"{NORMALISATION} from github.com/PierreElias/IntroECG (7-EchoNext Minimodel) beside it."
+            "Sign the data use agreement on PhysioNet, and copy "
+            f"{NORMALISATION} from github.com/PierreElias/IntroECG (7-EchoNext Minimodel) beside what is downloaded."
         ),
         sharing="Neither records nor anything they could be told from; the licence forbids passing them on.",
         sizes=Sizes(records=100_000, patients=36_286),

@@ -35,7 +35,7 @@ def scan(source: Path, rate: float, options: Mapping[str, int]) -> Scan:
     from einthoven.datasets.challenge import NO_PATIENTS, labels_of, read_challenge_folder, reader, source_records
     from einthoven.datasets.splitting import hash_split
 
-    found = read_challenge_folder(source, names=r"E\d{5}", dataset="georgia")
+    found = read_challenge_folder(source, names=r"E\d{5}", such_as="E00001", dataset="georgia")
     kept = [record for record in found if _is_kept(record)]
 
     return Scan(

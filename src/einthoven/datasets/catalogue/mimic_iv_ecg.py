@@ -194,7 +194,7 @@ DATASET = Dataset(
         summary="800,035 12-lead ECGs of 10 s with the cart's report and measurements.",
         licence="ODbL 1.0",
         access="open",
-        how="Download it from PhysioNet. Age, sex, diagnoses and reports of cardiologists need credentialed MIMIC-IV.",
+        how="Age, sex, diagnoses and reports of cardiologists are not in it and need credentialed MIMIC-IV.",
         sharing="Records and databases made from them, under the same licence; results, with attribution.",
         sizes=Sizes(records=800_035, patients=161_352),
         url="https://physionet.org/content/mimic-iv-ecg/1.0/",

@@ -17,7 +17,8 @@ def scan(source: Path | None, rate: float, options: Mapping[str, int]) -> Scan:
     import numpy as np
     import polars as pl
 
-    from einthoven.datasets.columns import ConceptColumns, LabelColumns, RecordTable, SplitColumn
+    from einthoven.datasets.columns import LabelColumns, RecordTable, SplitColumn
+    from einthoven.datasets.concepts import ConceptColumns
     from einthoven.datasets.phantom.generator import generate_phantom
     from einthoven.datasets.phantom.truth import UNITS
 

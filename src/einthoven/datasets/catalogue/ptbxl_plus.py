@@ -149,7 +149,10 @@ DATASET = Dataset(
         summary="PTB-XL with measurements of 12SL, ECGdeli and Uni-G, and the 49 concepts of ECG-InterpBench.",
         licence="CC BY 4.0",
         access="open",
-        how="Download PTB-XL 1.0.3 and PTB-XL+ 1.0.1 from PhysioNet into one folder, as ptb-xl/ and ptb-xl-plus/.",
+        how=(
+            "Fetch PTB-XL with `einthoven datasets download ptbxl --to FOLDER/ptb-xl`, and PTB-XL+ 1.0.1 from "
+            "PhysioNet by other means into FOLDER/ptb-xl-plus."
+        ),
         sharing="Records and what is computed from them, with attribution.",
         sizes=Sizes(records=21_799, patients=18_869),
         url="https://physionet.org/content/ptb-xl-plus/1.0.1/",

@@ -143,10 +143,13 @@ DATASET = Dataset(
         summary="10 s windows of one lead at 300 Hz from three databases, under one label rule.",
         licence="ODC-By 1.0",
         access="open",
-        how="Put the three datasets into folders afdb, ltafdb and cinc2017 of one source folder.",
+        how=(
+            "Fetch its three parts into one folder: `einthoven datasets download afdb --to FOLDER/afdb`, and ltafdb "
+            "and cinc2017 alike."
+        ),
         sharing="Records and what is computed from them, with attribution.",
         sizes=Sizes(gigabytes=4.4),
-        url="https://physionet.org/content/afdb/1.0.0/",
+        url="",
         citation="Cite the three databases; see `einthoven datasets show` of each.",
         rates=(RATE,),
         tasks={

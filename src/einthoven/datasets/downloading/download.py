@@ -12,17 +12,17 @@ from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.publishing import exclusive
 
 from .by_hand import by_hand
+from .bytes_to_come import bytes_to_come
 from .credentials import Credentials, credentials_for, how_to_log_in
 from .fetching import fetch_all
 from .job import Job
 from .kept_state import FOLDER, Found, keep_selection
-from .leftovers import make_room, throw_away_unlisted
+from .left_parts import make_room, throw_away_unlisted
 from .listing import check_selection, todays_list
 from .looking import look
 from .reading import in_words
 from .release import Release
 from .result import Download
-from .room import bytes_to_come
 from .stopping import Stop
 from .tally import Tally
 from .unpacking import unpack_all
@@ -42,6 +42,7 @@ def download(
     folder: Path | str,
     *,
     only: Sequence[str] = (),
+    mirrors: Sequence[str] = (),
     workers: int = WORKERS,
     progress: Callable[[Tally], None] = lambda tally: None,
     checking: Callable[[int, int], None] = lambda done, total: None,
@@ -56,6 +57,8 @@ def download(
     Args:
         only: patterns of paths to take, such as "records100/*"; all if there is none. Files the release always needs
             are taken too.
+        mirrors: URLs of folders that hold the same files and their list of sums; they are asked before the release's
+            own, and are sent no password.
         workers: files that are fetched at the same time.
         progress: called four times a second and at the end.
         checking: called with (files looked at, files in all) while what is there is checked.
@@ -65,7 +68,8 @@ def download(
         what came of it; look at `ok`, since a file that no server gives is reported there and is no error.
 
     Raises:
-        UsageError: the dataset cannot be downloaded, a login is needed, or a pattern fits no file.
+        UsageError: the dataset cannot be downloaded, a login is needed, a mirror is no URL of a folder, or a pattern
+            fits no file.
         DataError: the list of sums cannot be had or is damaged, or the disk is too small.
         BusyError: another process is downloading to this folder.
     """
@@ -73,7 +77,8 @@ def download(
     folder = Path(folder).expanduser().resolve()
     if not 1 <= workers <= _MOST_WORKERS:
         raise UsageError(f"{workers} workers were asked for; 1 to {_MOST_WORKERS} was expected.")
-    credentials = _login(release)
+    credentials = _login(release, mirrored=bool(mirrors))
+    release = release.mirrored(mirrors)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; a folder to download to was expected.")
     stop = Stop()
@@ -137,17 +142,15 @@ def _release_of(dataset: Dataset) -> Release:
         card = dataset.card
         if not card.needs_source:
             raise UsageError(f"{card.name} is made, not read: there is nothing to download.")
-        how = f"{card.how} " if card.how else ""
-        place = f"See {card.url} and name the folder with --source when you prepare it." if card.url else ""
-        raise UsageError(f"{card.name} cannot be downloaded from here. {how}{place}".rstrip())
+        raise UsageError(f"{card.name}: {dataset.how_to_get}")
     return dataset.release
 
 
-def _login(release: Release) -> Credentials | None:
+def _login(release: Release, *, mirrored: bool) -> Credentials | None:
     if not release.login:
         return None
     credentials = credentials_for(release.urls[0])
-    if credentials is None:
+    if credentials is None and not mirrored:
         raise UsageError(
             f"{release.urls[0]} gives its files only to those who have signed its agreement and log in: "
             f"{how_to_log_in(release.urls[0])}."

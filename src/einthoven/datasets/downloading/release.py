@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from urllib.parse import urlsplit
+
+from einthoven.foundation.errors import UsageError
 
 PHYSIONET = "https://physionet.org/files"
 # The mirror of PhysioNet's open projects; credentialed ones are not on it.
@@ -39,6 +42,23 @@ class Release:
         if any("@" in url.partition("://")[2].partition("/")[0] for url in self.urls):
             # Not shown: the message would hold the password.
             raise ValueError("a URL of a release holds a name and password; they belong into the environment or netrc.")
+
+    def mirrored(self, mirrors: Sequence[str]) -> Release:
+        """The same release, asked for at other folders first.
+
+        Raises:
+            UsageError: a mirror is no URL of a folder on a web server.
+        """
+        for url in mirrors:
+            parts = urlsplit(url)
+            # Not shown: what is wrong with it may be a password.
+            if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query:
+                raise UsageError(
+                    "A mirror is the http or https URL of the folder that holds the files and "
+                    f"{self.sums}, without name, password and query, such as https://HOST/ptb-xl/1.0.3/."
+                )
+        own = tuple(url if url.endswith("/") else f"{url}/" for url in mirrors)
+        return replace(self, urls=tuple(dict.fromkeys((*own, *self.urls))))
 
     def wants(self, path: str, only: tuple[str, ...] = ()) -> bool:
         """Whether a listed path is to be downloaded; `only` are patterns that choose a part."""

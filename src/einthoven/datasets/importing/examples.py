@@ -28,6 +28,13 @@ signals:
   seconds: 10              # leave out where records differ in length
 """
 
+_WFDB = """
+signals:
+  file: "{record}.hea"     # below --signals, its .dat beside it; {record}, {patient} or {a column}
+  seconds: 10              # leave out where records differ in length. Units, rate and leads stand in the headers;
+                           # `leads: standard`, or a list of names in file order, renames the leads
+"""
+
 _SPLITS = """
 splits:
   patients: {kind: hash, train: 0.7, val: 0.1}   # the first rule is the default
@@ -68,6 +75,7 @@ tasks:
 
 EXAMPLES = {
     "labels": _HEAD.format(name="ward-7", title="ECGs of ward 7") + _SIGNALS + _LABELS + _SPLITS,
+    "wfdb": _HEAD.format(name="ward-7-wfdb", title="ECGs of ward 7") + _WFDB + _LABELS + _SPLITS,
     "hemodynamic": _HEAD.format(name="catheter", title="ECGs beside right heart catheters")
     + _SIGNALS
     + _HEMODYNAMIC

@@ -11,7 +11,7 @@ from yaml.composer import ComposerError
 
 from einthoven.foundation.errors import UsageError
 
-from .mapping import ImportPlan, parse_plan, text_keys
+from .mapping import ImportPlan, keys_of_kind, parse_plan, text_keys
 
 _NOTHING = ("", "null", "~")
 
@@ -21,7 +21,8 @@ def load_plan(file: Path | None, changes: Mapping[str, Any] | None = None) -> Im
 
     Args:
         file: YAML; None takes all from `changes`.
-        changes: dotted key -> value, put over what the file says ("signals.units": "mV").
+        changes: dotted key -> value, put over what the file says ("signals.units": "mV"). Another `kind` of a task or
+            split takes the keys away that this kind does not have.
 
     Raises:
         UsageError: no such file, broken YAML, or an invalid mapping; the message names the keys.
@@ -103,4 +104,9 @@ def _put(values: dict[str, Any], key: str, value: Any) -> None:
         group = group.setdefault(parent, {}) if isinstance(group, dict) else None
     if not isinstance(group, dict):
         raise UsageError(f"Cannot set {key!r}: {'.'.join(parents)} is not a group of keys.")
+    if last == "kind" and len(parents) == 2 and group.get("kind") != value:
+        # What only the other kind has would be refused, and cannot be taken out on the command line.
+        known = keys_of_kind(parents[0], value)
+        for other in [other for other in group if known and other not in known]:
+            del group[other]
     group[last] = value

@@ -191,7 +191,7 @@ def parse_plan(values: Any, *, where: str) -> ImportPlan:
     try:
         return ImportPlan.model_validate(values)
     except ValidationError as error:
-        found = "; ".join(all_said(error.errors(), values, keys_at=lambda path: _keys_at(path, values)))
+        found = "; ".join(all_said(error.errors(), values, keys_at=lambda path: _keys_at(path, values), kinds=_KINDS))
         raise UsageError(f"{where} is no valid mapping: {found}.") from None
 
 
@@ -222,6 +222,7 @@ _TASKS: dict[str, type[Part]] = {
     "forecasting": ForecastingTask,
 }
 _SPLITS: dict[str, type[Part]] = {"hash": HashSplit, "column": ColumnSplit, "folds": FoldSplit}
+_KINDS = {"tasks": _TASKS, "splits": _SPLITS}
 _GROUPS: dict[str, type[Part]] = {"signals": Signals, "sex": Sex, "time": Time}
 
 
@@ -234,7 +235,7 @@ def _keys_at(path: tuple[str, ...], values: Any) -> set[str]:
     if len(path) < 2:
         return set(ImportPlan.model_fields)
     top, name = path[0], path[1]
-    kinds = {"tasks": _TASKS, "splits": _SPLITS}.get(top)
+    kinds = _KINDS.get(top)
     if kinds is not None:
         group = values[top].get(name) if isinstance(values.get(top), dict) else None
         kind = group.get("kind") if isinstance(group, dict) else None
@@ -242,6 +243,12 @@ def _keys_at(path: tuple[str, ...], values: Any) -> set[str]:
     else:
         parts = [_GROUPS.get(top, ImportPlan)]
     return {key for part in parts for key in part.model_fields}
+
+
+def keys_of_kind(group: str, kind: object) -> set[str]:
+    """The keys of an entry of `tasks` or `splits` of a kind; none if there is no such kind."""
+    kinds = _KINDS.get(group, {})
+    return set(kinds[kind].model_fields) if isinstance(kind, str) and kind in kinds else set()
 
 
 def text_keys() -> set[str]:

@@ -8,6 +8,15 @@ from typing import Any
 from einthoven.foundation.errors import nearest
 
 _LONGEST_SHOWN = 100
+# Keys that options of the command stand for.
+_OPTION_OF = {
+    "name": "--dataset NAME",
+    "record": "--record COLUMN",
+    "patient": "--patient COLUMN",
+    "signals": '--file "{record}.hea"',
+    "signals.file": '--file "{record}.hea"',
+    "tasks": "--label COLUMN",
+}
 # Kind of pydantic's error -> what was expected.
 _EXPECTED = {
     "string_type": "text",
@@ -29,13 +38,20 @@ def as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def all_said(errors: Iterable[Any], values: Any, *, keys_at: Callable[[tuple[str, ...]], Collection[str]]) -> list[str]:
+def all_said(
+    errors: Iterable[Any],
+    values: Any,
+    *,
+    keys_at: Callable[[tuple[str, ...]], Collection[str]],
+    kinds: Mapping[str, Collection[str]],
+) -> list[str]:
     """A line a key: where a value may be one of several things, each of them has an error of its own.
 
     Args:
         errors: of pydantic's `ValidationError.errors()`.
         values: what was checked.
         keys_at: path of a key -> the keys that are known where it stands, for "did you mean".
+        kinds: group of keys -> the kinds that one of its entries may be of.
     """
     of_key: dict[tuple[str, ...], list[Any]] = {}
     for error in errors:
@@ -43,12 +59,12 @@ def all_said(errors: Iterable[Any], values: Any, *, keys_at: Callable[[tuple[str
     lines: list[str] = []
     for path, found in of_key.items():
         # What is wrong within a value, or with its size, says more than that it might have been something else.
-        kinds = [error for error in found if error["type"] in _EXPECTED]
+        mistaken = [error for error in found if error["type"] in _EXPECTED]
         deeper = any(len(other) > len(path) and other[: len(path)] == path for other in of_key)
         others = [error for error in found if error["type"] not in _EXPECTED]
-        lines += [_said(path, error, keys_at) for error in others]
-        if kinds and not others and not deeper:
-            lines.append(_wrong_kind(path, kinds))
+        lines += [_said(path, error, keys_at, kinds) for error in others]
+        if mistaken and not others and not deeper:
+            lines.append(_wrong_kind(path, mistaken))
     return list(dict.fromkeys(lines))
 
 
@@ -86,13 +102,21 @@ def _wrong_kind(path: tuple[str, ...], errors: Iterable[Any]) -> str:
     return f"{'.'.join(path) or 'it'}: {' or '.join(kinds)} was expected (found {_short(value)}){hint}"
 
 
-def _said(path: tuple[str, ...], error: Any, keys_at: Callable[[tuple[str, ...]], Collection[str]]) -> str:
+def _said(
+    path: tuple[str, ...],
+    error: Any,
+    keys_at: Callable[[tuple[str, ...]], Collection[str]],
+    kinds: Mapping[str, Collection[str]],
+) -> str:
     key = ".".join(path) or "it"
     if error["type"] == "extra_forbidden":
         close = nearest(path[-1], keys_at(path)) if path else []
         return f"unknown key {key}" + (f", did you mean {' or '.join(close)}?" if close else "")
     if error["type"] == "missing":
-        return f"{key} is missing"
+        option = _OPTION_OF.get(key)
+        return f"{key} is missing" + (f" (write it in the mapping, or say {option})" if option else "")
+    if error["type"] == "union_tag_not_found":
+        return f"{key}.kind is missing; one of {', '.join(kinds.get(path[0], ()))} was expected"
     message = str(error["msg"]).removeprefix("Value error, ")
     return f"{key}: {message}" + ("" if isinstance(error["input"], dict) else f" (found {_short(error['input'])})")
 

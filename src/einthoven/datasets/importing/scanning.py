@@ -88,6 +88,7 @@ def imported_dataset(plan: ImportPlan, table: Table, folder: Path, *, outcomes: 
         summary=plan.summary or f"{len(table)} ECGs of {len(set(rows.patients))} patients, imported from a table.",
         licence=plan.licence,
         access=plan.access,
+        how="Put them there, or correct `signals.file` of the mapping or --signals.",
         sharing=plan.sharing,
         sizes=Sizes(records=len(table), patients=len(set(rows.patients))),
         url=plan.url,
