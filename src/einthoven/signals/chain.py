@@ -12,6 +12,7 @@ from einthoven.foundation.errors import SignalError
 
 from .leads import STANDARD_LEADS, arrange_leads, canonical_leads
 from .samples import finite_samples, positive_rate
+from .steps.beats import Beats
 from .steps.filters import Butterworth, FirBandpass, MinusMedian, NeurokitClean, Notch
 from .steps.lengths import Fit, JoinLeads, Views
 from .steps.rates import Decimate, Resample
@@ -31,7 +32,8 @@ AnyStep = Annotated[
     | Standardise
     | Rescale
     | Shift
-    | HalfPrecision,
+    | HalfPrecision
+    | Beats,
     Field(discriminator="step"),
 ]
 
