@@ -16,7 +16,7 @@ import typer
 from einthoven.foundation.errors import EinthovenError
 from einthoven.version import VERSION
 
-from . import compare, datasets, encoders, power, studies
+from . import compare, datasets, encoders, power, pretraining, studies
 from .output import fail
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app = typer.Typer(
 )
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(encoders.app, name="encoders")
+app.add_typer(pretraining.app, name="pretrain")
 studies.register(app)
 compare.register(app)
 power.register(app)

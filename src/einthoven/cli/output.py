@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -35,12 +36,25 @@ def say(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def note(text: str) -> None:
+    """A line that explains a table, on standard output with it."""
+    typer.echo(text)
+
+
 def show_json(value: Any) -> None:
-    """A value as JSON on standard output."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
+    """A value as JSON on standard output; NaN and infinity, which JSON has not, are null."""
+    typer.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-_NAME_LENGTH = 20
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+_NAME_LENGTH = 24
 
 
 def show_table(
@@ -84,6 +98,23 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def counting_with_words(what: str) -> Iterator[Callable[[int, int, str], None]]:
+    """As `counting`, and each time it is told how things stand in words, too."""
+    with counting(what) as progress:
+        said = ""
+
+        def tell(done: int, total: int, words: str) -> None:
+            nonlocal said
+            progress(done, total)
+            about = words.partition(",")[0]
+            if about != said:
+                said = about
+                say(words)
+
+        yield tell
 
 
 def _plain_counter(what: str) -> Callable[[int, int], None]:

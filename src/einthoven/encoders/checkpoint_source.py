@@ -37,6 +37,8 @@ class CheckpointSource(BaseModel):
         only: names must begin with this to be read (an encoder inside a larger model); it is taken off, too.
         rename: (pattern, replacement) applied to every name, in this order, with `re.sub`.
         unused: patterns that match whole released names, after `prefixes`, which the encoder does not need.
+        second_names: patterns that match whole released names, after `prefixes` and `only`, under which a tensor is
+            given a second time; `rename` gives both the same name, and a file whose two values differ is refused.
         globals: names of harmless classes the file's pickle may hold beside tensors ("argparse.Namespace").
     """
 
@@ -57,6 +59,7 @@ class CheckpointSource(BaseModel):
     only: str = ""
     rename: tuple[tuple[Pattern, str], ...] = ()
     unused: tuple[Pattern, ...] = ()
+    second_names: tuple[Pattern, ...] = ()
     globals: tuple[str, ...] = ()
 
     @model_validator(mode="after")
@@ -76,10 +79,10 @@ class CheckpointSource(BaseModel):
         """Name in the file -> name in the network, without those that are not used.
 
         Raises:
-            ValueError: two names of the file come to mean the same tensor.
+            ValueError: two names of the file come to mean the same tensor, and neither is one of `second_names`.
         """
         given: dict[str, str] = {}
-        taken: dict[str, str] = {}
+        taken: dict[tuple[str, bool], str] = {}
         for name in released:
             own = name
             for prefix in self.prefixes:
@@ -87,10 +90,11 @@ class CheckpointSource(BaseModel):
             if any(re.fullmatch(pattern, own) for pattern in self.unused) or not own.startswith(self.only):
                 continue
             own = own.removeprefix(self.only)
+            second = any(re.fullmatch(pattern, own) for pattern in self.second_names)
             for pattern, replacement in self.rename:
                 own = re.sub(pattern, replacement, own)
-            if own in taken:
-                raise ValueError(f"{taken[own]} and {name} are both {own}")
-            taken[own] = name
+            if (own, second) in taken:
+                raise ValueError(f"{taken[own, second]} and {name} are both {own}")
+            taken[own, second] = name
             given[name] = own
         return given

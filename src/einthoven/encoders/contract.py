@@ -31,6 +31,12 @@ _DESCRIBE = tuple(
         "checkpoints.matching",
         "checkpoints.reading",
         "checkpoints.store",
+        "own",
+        "own.description",
+        "own.opening",
+        "own.python_file",
+        "own.reference",
+        "own.state",
     )
 )
 
@@ -40,9 +46,11 @@ class Frozen:
 
     Attributes:
         protocol_version: raised when the same weights and parameters would give other embeddings than before.
+        origin: of an encoder from a user's own file, the digest of that file and what it holds; None for all others.
     """
 
     protocol_version: ClassVar[int] = 1
+    origin: str | None = None
 
     def __init__(self, card: EncoderCard, parameters: Mapping[str, ParameterValue]) -> None:
         self.card = card
@@ -65,9 +73,11 @@ class Frozen:
     def _fingerprint(self) -> str:
         # Only where it says more than nothing, so that embeddings from before there were views keep their keys.
         views = {} if self.card.views == "mean" else {"views": self.card.views}
+        origin = {} if self.origin is None else {"origin": self.origin}
         return content_key(
             {
                 **views,
+                **origin,
                 "encoder": self.card.name,
                 "protocol_version": self.protocol_version,
                 "parameters": self.parameters,

@@ -33,6 +33,15 @@ class EncoderEntry:
         """The name on its card."""
         return self.card.name
 
+    def built(self, **parameters: object) -> Encoder | MetadataEncoder:
+        """The encoder with some parameters given and the others at their defaults.
+
+        Raises:
+            UnknownNameError: no parameter has that name.
+            UsageError: a value of the wrong type or out of range.
+        """
+        return self.build(**self.card.check_parameters(parameters))
+
 
 ENCODERS: Registry[EncoderEntry] = Registry(
     "encoder",
@@ -43,11 +52,32 @@ ENCODERS: Registry[EncoderEntry] = Registry(
 )
 
 
+def find_encoder(name: str) -> EncoderEntry:
+    """An encoder before it is built: a registered one, or one from a file of the user's own.
+
+    Args:
+        name: a registered name; or a file as `own.opening.open_own` takes it ("mine.py:MyEncoder", "model.yaml",
+            "embeddings.parquet"). A Python file is run.
+
+    Raises:
+        UnknownNameError: no encoder has that name.
+        UsageError: the file is not there, or is not one an encoder can be made of.
+        DataError: what the file holds is damaged.
+    """
+    from .own.reference import is_own
+
+    if not is_own(name):
+        return ENCODERS.get(name)
+    from .own.opening import open_own
+
+    return open_own(name)
+
+
 def build_encoder(name: str, /, **parameters: object) -> Encoder | MetadataEncoder:
     """A frozen encoder, ready to embed.
 
     Args:
-        name: a registered encoder.
+        name: a registered encoder, or a file of your own; see `find_encoder`.
         parameters: values for the parameters on its card; the others keep their defaults.
 
     Raises:
@@ -58,5 +88,4 @@ def build_encoder(name: str, /, **parameters: object) -> Encoder | MetadataEncod
         >>> build_encoder("age-sex").dimension
         6
     """
-    entry = ENCODERS.get(name)
-    return entry.build(**entry.card.check_parameters(parameters))
+    return find_encoder(name).built(**parameters)

@@ -46,7 +46,11 @@ def released(card: EncoderCard, *, network: Callable[[], type[nn.Module]]) -> En
         parameters: dict[str, ParameterValue] = {"weights": weights, "seed": seed, "autocast": autocast}
         if weights == RANDOM:
             return TorchEncoder(
-                card, parameters, network=kind, make=lambda: initialised(kind, card.name, seed), autocast=autocast
+                _untrained(card),
+                parameters,
+                network=kind,
+                make=lambda: initialised(kind, card.name, seed),
+                autocast=autocast,
             )
         from .checkpoints.matching import load_strictly
         from .checkpoints.store import open_weights, stored_tags
@@ -60,10 +64,32 @@ def released(card: EncoderCard, *, network: Callable[[], type[nn.Module]]) -> En
             load_strictly(module, stored.tensors(), where=str(stored.path))
             return module
 
-        digest = stored.provenance.weights_sha256
-        return TorchEncoder(card, parameters, network=kind, make=load, weights=digest, autocast=autocast)
+        known = stored.provenance
+        trained = card
+        if known.pretraining is not None:
+            # A report looks on the card for test records that were seen in training.
+            told = {"pretraining": known.pretraining, "pretraining_note": known.pretraining_note}
+            trained = card.model_copy(update={**told, "weights": known.source, "weights_licence": known.licence})
+        return TorchEncoder(
+            trained, parameters, network=kind, make=load, weights=known.weights_sha256, autocast=autocast
+        )
 
     return EncoderEntry(card=card, build=build, network=network)
+
+
+def _untrained(card: EncoderCard) -> EncoderCard:
+    """The card of the architecture with random weights: it has seen no data, and is a control."""
+    return card.model_copy(
+        update={
+            "title": f"{card.title}, untrained",
+            "summary": f"The architecture of {card.title} with its initial random weights.",
+            "weights": "none (random)",
+            "weights_licence": "not applicable (drawn from a seed)",
+            "pretraining": (),
+            "pretraining_note": "",
+            "floor": True,
+        }
+    )
 
 
 def initialised(network: Callable[[], nn.Module], name: str, seed: int) -> nn.Module:

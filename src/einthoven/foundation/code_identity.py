@@ -44,6 +44,15 @@ def code_identity(thing: type | object, *, within: str | tuple[str, ...], withou
     return _identity_of_modules(module.__name__, roots, tuple(sorted(without)))
 
 
+def source_identity(source: str) -> str:
+    """sha256 (64 hex digits) of what Python source does; comments, docstrings and layout are no part of it.
+
+    Raises:
+        SyntaxError: it is no Python.
+    """
+    return hashlib.sha256(_dump(ast.parse(source)).encode()).hexdigest()
+
+
 @cache
 def _identity_of_modules(name: str, roots: tuple[str, ...], without: tuple[str, ...]) -> str:
     found: dict[str, str] = {}

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 from yaml.composer import ComposerError
 
+from einthoven.encoders.own.reference import OwnReference, is_own
 from einthoven.foundation.errors import UsageError, unknown_name
 
 from .spec import RepresentationsSpec, parse_spec
@@ -31,6 +32,8 @@ def load_spec(study: str | Path, *, changes: dict[str, Any] | None = None) -> Re
         UsageError: no such preset or file, broken YAML, or an invalid study; the message names the key.
     """
     values, where = _read(study)
+    if isinstance(values, dict) and Path(study).suffix in (".yaml", ".yml") and "encoders" in values:
+        values["encoders"] = _found_beside(values["encoders"], Path(study).parent)
     for key, value in (changes or {}).items():
         _put(values, key, value)
     return parse_spec(values, where=where)
@@ -78,6 +81,22 @@ def _read(study: str | Path) -> tuple[Any, str]:
     if values is None:
         raise UsageError(f"{where} is empty. A study needs at least name, cohort and encoders; README.md shows one.")
     return values, where
+
+
+def _found_beside(encoders: Any, folder: Path) -> Any:
+    """Files of encoders that a study names, looked for beside the study before the current folder."""
+
+    def found(text: Any) -> Any:
+        if not isinstance(text, str) or not is_own(text):
+            return text
+        return str(OwnReference.parse(text).absolute(beside=folder))
+
+    def of(item: Any) -> Any:
+        if isinstance(item, dict):
+            return {key: found(value) if key in ("name", "file") else value for key, value in item.items()}
+        return found(item)
+
+    return [of(item) for item in encoders] if isinstance(encoders, list) else encoders
 
 
 def _load_yaml(text: str) -> Any:

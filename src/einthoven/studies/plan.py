@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from einthoven.datasets.cohort import Cohort
 from einthoven.datasets.dataset import SPLITS
-from einthoven.encoders.registry import ENCODERS
 from einthoven.foundation.errors import UsageError, unknown_name
 
 from .cells import Cell
+from .choices import with_named_encoders
 from .kinds.cohort import plan_cohort
 from .kinds.comparison import plan_comparison
 from .kinds.embedding import plan_embedding
@@ -60,8 +60,8 @@ def plan_representations(spec: RepresentationsSpec) -> Plan:
         raise unknown_name("split rule", rule, cohort.manifest.split_rules, where=f"cohort {cohort.name}")
     spec = spec.model_copy(update={"tasks": spec.tasks or tuple(cohort.manifest.tasks), "split": rule})
     _refuse_empty_splits(cohort, spec.tasks, rule)
-    for choice in spec.encoders:
-        ENCODERS.get(choice.name)  # a misspelt name is said as such, not as a baseline that is missing
+    # First of all: a misspelt name is said as such, not as a baseline that is missing.
+    spec = with_named_encoders(spec)
     ids = [choice.id for choice in spec.encoders]
     if spec.baseline is not None and spec.baseline not in ids:
         raise UsageError(

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    field_validator,
+    model_serializer,
+)
 
+from einthoven.encoders.own.reference import SUFFIXES, is_own
 from einthoven.foundation.errors import UsageError, nearest
 from einthoven.foundation.names import PATTERN
 from einthoven.probing.grid import ProbeGrid
@@ -17,13 +26,38 @@ Name = Annotated[str, Field(pattern=f"^{PATTERN}$")]
 
 
 class EncoderChoice(BaseModel):
-    """One encoder of a study: its registered name, a preprocessing preset and its parameters."""
+    """One encoder of a study: its registered name, a preprocessing preset and its parameters.
+
+    Attributes:
+        file: where an encoder that is registered nowhere is taken from, as `encoders.own.opening.open_own` takes it. A
+            study may give the file alone, as the name; planning then calls it what its card says. Where a file lies is
+            no part of any identity.
+    """
 
     model_config = _Strict
 
     name: str
     preprocessing: str = "native"
     parameters: dict[str, int | float | str | bool] = Field(default_factory=dict)
+    file: str | None = None
+
+    @field_validator("file")
+    @classmethod
+    def _is_a_file(cls, value: str | None) -> str | None:
+        if value is not None and not is_own(value):
+            raise ValueError(f"a file ends in one of {', '.join(SUFFIXES)}")
+        return value
+
+    @model_serializer(mode="wrap")
+    def _without_an_empty_file(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        values = handler(self)
+        if values.get("file") is None:
+            values.pop("file", None)
+        return values
+
+    def identity(self) -> dict[str, Any]:
+        """What counts for keys of cells: all but where a file lies. JSON-able."""
+        return self.model_dump(mode="json", exclude={"file"})
 
     @property
     def id(self) -> str:

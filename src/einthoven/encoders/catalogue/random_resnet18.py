@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from einthoven.encoders.card import EncoderCard, Parameter
 from einthoven.encoders.contract import Encoder
+from einthoven.encoders.random_grid import RATES, grid_presets
 from einthoven.encoders.registry import EncoderEntry
 from einthoven.encoders.released import initialised
 from einthoven.signals.preprocessing import Preprocessing
@@ -20,6 +21,7 @@ _CARD = EncoderCard(
     preprocessings={
         "native": Preprocessing(name="native", rate=100.0, seconds=10.0, resampling="polyphase"),
         "ecgfix": Preprocessing(name="ecgfix", rate=500.0, seconds=10.0, resampling="linear"),
+        **grid_presets(*RATES),
     },
     dimension=512,
     hidden_states=5,

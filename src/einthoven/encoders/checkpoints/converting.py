@@ -15,7 +15,7 @@ from einthoven.foundation.identity import sha256_file
 
 from .matching import check_match
 from .reading import read_tensors
-from .store import RELEASED, StoredWeights, store_weights
+from .store import RELEASED, StoredWeights, refuse_taken_name, store_weights
 
 
 def convert(
@@ -25,6 +25,7 @@ def convert(
     *,
     tag: str = RELEASED,
     source: str | None = None,
+    revision: str | None = None,
     accept_licence: bool = False,
     replace: bool = False,
 ) -> StoredWeights:
@@ -36,6 +37,7 @@ def convert(
         file: as released.
         tag: what the weights are called here.
         source: where the file came from; by default its name.
+        revision: commit of the repository it came from.
         accept_licence: that a non-commercial licence was read and is kept to.
         replace: weights of the same tag.
 
@@ -45,6 +47,7 @@ def convert(
     """
     layout = checkpoint_of(card)
     refuse_unaccepted(card, accept_licence=accept_licence)
+    refuse_taken_name(card.name, tag, replace=replace)
     digest = sha256_file(file) if file.is_file() else ""
     if layout.sha256 and digest and tag == RELEASED and digest != layout.sha256:
         raise DataError(
@@ -58,6 +61,7 @@ def convert(
         encoder=card.name,
         tag=tag,
         source=source or file.name,
+        revision=revision,
         source_sha256=digest,
         source_bytes=file.stat().st_size,
         licence=card.weights_licence,
@@ -75,7 +79,7 @@ def fit_to_network(
     A file that was converted before, whose names are the network's already, is taken as it is.
 
     Raises:
-        DataError: a tensor is missing, left over or of another shape.
+        DataError: a tensor is missing, left over or of another shape, or is given twice with different values.
     """
     with torch.device("meta"):
         expected = network()
@@ -86,10 +90,20 @@ def fit_to_network(
             names = layout.names(released)
         except ValueError as error:
             raise DataError(f"{where}: {error}. It is not the released file, or is damaged.") from error
-    given = {
-        own: released[name].float() if released[name].is_floating_point() else released[name]
-        for name, own in names.items()
-    }
+    # Before anything is copied; and again after it, as a number may be too large for float32.
+    check_match(expected, {own: released[name] for name, own in names.items()}, where=where)
+    given: dict[str, torch.Tensor] = {}
+    first: dict[str, str] = {}
+    for name, own in names.items():
+        tensor = released[name].float() if released[name].is_floating_point() else released[name]
+        if own in given and not torch.equal(given[own], tensor):
+            raise DataError(
+                f"{where}: {first[own]} and {name} are two names of one tensor and hold different values, so that "
+                "which of them the network computes with would depend on the order of loading. The file is damaged; "
+                "fetch it again."
+            )
+        given[own] = tensor
+        first.setdefault(own, name)
     check_match(expected, given, where=where)
     return given, tuple(name for name in released if name not in names)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +21,9 @@ from einthoven.version import VERSION
 WEIGHTS = "model.safetensors"
 PROVENANCE = "provenance.json"
 RELEASED = "released"
-_TAG = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
+_UNTRAINED = "random"
+_TAG = re.compile(r"(?=.{1,100}\Z)[a-z0-9]+([.-][a-z0-9]+)*")
+_SYSTEM_ERROR = re.compile(r"os error (\d+)")
 
 
 class Provenance(BaseModel):
@@ -30,12 +33,15 @@ class Provenance(BaseModel):
         encoder: the registered encoder they are for.
         tag: what they are called here.
         source: of the file: an address, or its name where it came from this machine. Never a path.
+        revision: the commit of the repository it was fetched from; None where it came otherwise.
         source_sha256: of the file.
         source_bytes: its size.
         licence: of the weights, as on the card when they were converted.
         accepted: whether a non-commercial licence was accepted on conversion.
         unused: names of the file that the network does not need.
         tensors: how many the network has.
+        pretraining: datasets these weights were trained on, where they are not those of the card; None as on the card.
+        pretraining_note: what a reader should know beside that.
         weights_sha256: of names, dtypes, shapes and values; see `tensors_digest`.
         converted: when, UTC, ISO 8601.
         einthoven: version that wrote it.
@@ -47,6 +53,7 @@ class Provenance(BaseModel):
     encoder: str
     tag: str
     source: str
+    revision: str | None = None
     source_sha256: str
     source_bytes: int
     licence: str
@@ -54,6 +61,8 @@ class Provenance(BaseModel):
     unused: tuple[str, ...]
     tensors: int
     weights_sha256: str
+    pretraining: tuple[str, ...] | None = None
+    pretraining_note: str = ""
     converted: str
     einthoven: str
 
@@ -77,13 +86,18 @@ class StoredWeights:
         """
         from .reading import read_tensors
 
-        found = read_tensors(self.path / WEIGHTS)
+        again = f"Delete the folder {self.path} and convert or fetch the weights again."
+        if not (self.path / WEIGHTS).is_file():
+            raise DataError(f"{self.path / WEIGHTS} is gone. {again}")
+        try:
+            found = read_tensors(self.path / WEIGHTS)
+        except DataError as error:
+            raise DataError(f"The weights that were converted are damaged: {error} {again}") from error
         digest = tensors_digest(found)
         if digest != self.provenance.weights_sha256:
             raise DataError(
                 f"{self.path / WEIGHTS} has digest {digest[:16]}...; {PROVENANCE} says "
-                f"{self.provenance.weights_sha256[:16]}.... It changed after it was converted. Delete the folder "
-                f"{self.path} and convert or fetch the weights again."
+                f"{self.provenance.weights_sha256[:16]}.... It changed after it was converted. {again}"
             )
         return found
 
@@ -104,6 +118,9 @@ def store_weights(
     licence: str,
     accepted: bool,
     unused: tuple[str, ...],
+    revision: str | None = None,
+    pretraining: tuple[str, ...] | None = None,
+    pretraining_note: str = "",
     replace: bool = False,
 ) -> StoredWeights:
     """Keep converted weights under an encoder's name and a tag, whole or not at all.
@@ -111,19 +128,16 @@ def store_weights(
     Raises:
         UsageError: a tag that is no plain word, or one that exists where `replace` is False.
     """
-    from safetensors.torch import save_file
-
     folder = _folder(encoder, tag)
-    with exclusive(folder, wait_seconds=600, doing="converting weights into"):
-        if folder.exists() and not replace:
-            raise UsageError(
-                f"{encoder} has weights called {tag!r} already ({folder}). Give another name, or replace them."
-            )
+    # One for all names of an encoder: a writer clears what killed writers of names that begin like its own left.
+    with exclusive(folder.parent, wait_seconds=600, doing="converting weights into", what=folder):
+        refuse_taken_name(encoder, tag, replace=replace)
         plain = {name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}
         provenance = Provenance(
             encoder=encoder,
             tag=tag,
             source=source,
+            revision=revision,
             source_sha256=source_sha256,
             source_bytes=source_bytes,
             licence=licence,
@@ -131,13 +145,31 @@ def store_weights(
             unused=tuple(sorted(unused)),
             tensors=len(plain),
             weights_sha256=tensors_digest(plain),
+            pretraining=pretraining,
+            pretraining_note=pretraining_note,
             converted=datetime.now(UTC).isoformat(timespec="seconds"),
             einthoven=VERSION,
         )
         with publish_folder(folder, replace=replace) as work:
-            save_file(plain, work / WEIGHTS)
+            _save(plain, work / WEIGHTS)
             write_json(work / PROVENANCE, provenance.model_dump(mode="json"))
     return StoredWeights(folder, provenance)
+
+
+def refuse_taken_name(encoder: str, tag: str, *, replace: bool) -> None:
+    """Refuse a name under which weights are stored, unless they are to be replaced.
+
+    Raises:
+        UsageError: it is taken, or is no plain word.
+    """
+    if tag == _UNTRAINED:
+        raise UsageError(f"{tag!r} is what the architecture without any training is called; give another name (--as).")
+    folder = _folder(encoder, tag)
+    if folder.exists() and not replace:
+        raise UsageError(
+            f"{encoder} has weights called {tag!r} already ({folder}). Give another name (--as), or replace them "
+            "(--replace)."
+        )
 
 
 def open_weights(encoder: str, tag: str = RELEASED) -> StoredWeights | None:
@@ -152,7 +184,7 @@ def open_weights(encoder: str, tag: str = RELEASED) -> StoredWeights | None:
         return None
     try:
         provenance = Provenance.model_validate_json((folder / PROVENANCE).read_bytes())
-    except (FileNotFoundError, ValidationError) as error:
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValidationError) as error:
         raise DataError(
             f"{folder / PROVENANCE} cannot be read ({type(error).__name__}). Delete the folder {folder} and convert or "
             "fetch the weights again."
@@ -184,3 +216,16 @@ def _array(tensor: torch.Tensor):
     tensor = tensor.detach().cpu().contiguous()
     # numpy has no bfloat16; its bits are as good for a digest.
     return tensor.view(torch.int16).numpy() if tensor.dtype == torch.bfloat16 else tensor.numpy()
+
+
+def _save(tensors: dict[str, torch.Tensor], file: Path) -> None:
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    try:
+        save_file(tensors, file)
+    except SafetensorError as error:
+        # A full disk is told as text; everywhere else here it is an OSError.
+        if found := _SYSTEM_ERROR.search(str(error)):
+            raise OSError(int(found[1]), os.strerror(int(found[1])), str(file)) from error
+        raise

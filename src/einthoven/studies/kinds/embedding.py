@@ -6,10 +6,12 @@ from einthoven.datasets.cohort import RECORDS_PART, SIGNALS_PART, Cohort
 from einthoven.embeddings.store import StoredEmbeddings, embed_cohort, embedding_key, is_stored, open_embeddings
 from einthoven.encoders.card import EncoderCard, UnusedSignal
 from einthoven.encoders.contract import MetadataEncoder
-from einthoven.encoders.registry import ENCODERS, build_encoder
+from einthoven.encoders.own.precomputed import Precomputed
+from einthoven.encoders.registry import EncoderEntry
 from einthoven.foundation.errors import UsageError
 from einthoven.foundation.identity import content_key
 from einthoven.studies.cells import Cell
+from einthoven.studies.choices import choice_of, entry_of, places_of
 from einthoven.studies.kind import Context, Kind, Output, changed_since
 from einthoven.studies.provenance import environment, threads
 from einthoven.studies.results import EmbeddingResult
@@ -23,7 +25,8 @@ def plan_embedding(choice: EncoderChoice, cohort: Cohort, *, place: str) -> Cell
         UnknownNameError: an encoder, preset or parameter that does not exist.
         UsageError: the cohort has not the leads the encoder takes.
     """
-    card = ENCODERS.get(choice.name).card
+    entry = entry_of(choice)
+    card = entry.card
     preprocessing = card.preprocessing(choice.preprocessing)
     if not isinstance(preprocessing, UnusedSignal) and not preprocessing.takes(cohort.leads):
         others = [name for name, other in card.preprocessings.items() if other.takes(cohort.leads)]
@@ -36,15 +39,17 @@ def plan_embedding(choice: EncoderChoice, cohort: Cohort, *, place: str) -> Cell
                 else "Leave it out (--encoders); none of its preprocessings takes these."
             )
         )
-    encoder = build_encoder(choice.name, **choice.parameters)
-    if isinstance(encoder, MetadataEncoder):
+    encoder = entry.built(**choice.parameters)
+    if isinstance(encoder, Precomputed):
+        encoder.check_complete(cohort.record_ids, where=f"cohort {cohort.name}")
+    elif isinstance(encoder, MetadataEncoder):
         _refuse_unknown(choice, encoder.columns, cohort)
     return Cell(
         kind=KIND.name,
         title=f"embed with {choice.id}",
-        spec={"encoder": choice.model_dump(mode="json"), "preprocessing": preprocessing.identity()},
+        spec={"encoder": choice.identity(), "preprocessing": preprocessing.identity()},
         inputs={"embedding": embedding_key(encoder, cohort, preprocessing), "card": _card_key(card)},
-        places={"cohort": place},
+        places={"cohort": place, **places_of(choice)},
         version=KIND.version,
     )
 
@@ -67,10 +72,10 @@ def stored_embeddings(choice: EncoderChoice, key: str, place: str, context: Cont
     if is_stored(key):
         return open_embeddings(key, verify=True)
     cohort = Cohort.open(place)
-    encoder = build_encoder(choice.name, **choice.parameters)
+    encoder = entry_of(choice).built(**choice.parameters)
     preprocessing = encoder.card.preprocessing(choice.preprocessing)
     if embedding_key(encoder, cohort, preprocessing) != key:
-        raise changed_since(cohort.name, [f"records (or the encoder {choice.id})"])
+        raise changed_since(cohort.name, [f"records (or the encoder {choice.id}{_from(choice)})"])
     cohort.verify([SIGNALS_PART if encoder.card.consumes == "signal" else RECORDS_PART])
     made_by = {**environment(), "threads": threads()}
     return embed_cohort(encoder, cohort, preprocessing, made_by=made_by, progress=context.progress)
@@ -78,8 +83,9 @@ def stored_embeddings(choice: EncoderChoice, key: str, place: str, context: Cont
 
 def run(cell: Cell, context: Context) -> Output:
     """Embed the cohort, or find the embeddings that exist already under the same content key."""
-    choice = EncoderChoice.model_validate(cell.spec["encoder"])
-    card = ENCODERS.get(choice.name).card
+    choice = choice_of(cell)
+    entry = entry_of(choice)
+    card = entry.card
     if _card_key(card) != cell.inputs["card"]:
         raise changed_since(cell.places["cohort"], [f"encoder {choice.id}"])
     from_store = is_stored(cell.inputs["embedding"])
@@ -102,7 +108,21 @@ def run(cell: Cell, context: Context) -> Output:
     # The embeddings may be older than this cell: what made them is what their numbers came about with.
     manifest = stored.manifest
     notes = {"embedded": manifest.created, "embedding_seconds": manifest.seconds, "from_store": from_store}
-    return Output(result, notes={**manifest.made_by, **notes})
+    return Output(result, notes={**manifest.made_by, **notes, **_extra(entry, cell)})
+
+
+def _extra(entry: EncoderEntry, cell: Cell) -> dict[str, int]:
+    """Of embeddings that were computed elsewhere, how many are of no record of the cohort."""
+    if entry.card.consumes == "signal" or not cell.places.get("encoder"):
+        return {}
+    encoder = entry.built()
+    if not isinstance(encoder, Precomputed):
+        return {}
+    return {"embeddings_of_other_records": len(encoder.match(Cohort.open(cell.places["cohort"]).record_ids).extra)}
+
+
+def _from(choice: EncoderChoice) -> str:
+    return f" from {choice.file}" if choice.file else ""
 
 
 def _card_key(card: EncoderCard) -> str:

@@ -11,6 +11,7 @@ from einthoven.foundation.errors import DataError
 from einthoven.probing.grid import ProbeGrid
 from einthoven.probing.logistic import Probes, fit_probes
 from einthoven.studies.cells import Cell
+from einthoven.studies.choices import choice_of, places_of
 from einthoven.studies.kind import Context, Kind, Output, open_cohort
 from einthoven.studies.results import EmbeddingResult, ProbedLabel, ProbeResult
 from einthoven.studies.spec import EncoderChoice
@@ -31,7 +32,7 @@ def plan_probe(
         kind=KIND.name,
         title=f"probe {choice.id} on {task}",
         spec={
-            "encoder": choice.model_dump(mode="json"),
+            "encoder": choice.identity(),
             "task": task,
             "split": rule,
             "probe": grid.model_dump(mode="json"),
@@ -41,7 +42,7 @@ def plan_probe(
             **{part: digests[part] for part in (IDS_PART, labels_part(task), split_part(rule))},
         },
         needs=(embedding.key,),
-        places={"cohort": place},
+        places={"cohort": place, **places_of(choice)},
         version=KIND.version,
     )
 
@@ -49,7 +50,7 @@ def plan_probe(
 def run(cell: Cell, context: Context) -> Output:
     """Fit on train, choose on validation, keep the logits of validation and test and the weights."""
     cohort = open_cohort(cell, {part: digest for part, digest in cell.inputs.items() if part != "embedding"})
-    choice = EncoderChoice.model_validate(cell.spec["encoder"])
+    choice = choice_of(cell)
     expected = context.ledger.result(cell.needs[0], EmbeddingResult)
     # The store is a cache that may have been cleared since; what it gives must still be what was recorded.
     stored = stored_embeddings(choice, cell.inputs["embedding"], cell.places["cohort"], context)
