@@ -28,11 +28,11 @@ from scipy.stats import norm
 
 from einthoven.statistics.bca import bca_interval
 from einthoven.statistics.bootstrap import bootstrap_discrimination
+from einthoven.statistics.bootstrap_protocols import resample_discrimination
 from einthoven.statistics.delong import Scale, auroc_covariance, auroc_intervals
 from einthoven.statistics.intervals import percentile_interval
 from einthoven.statistics.jackknife import jackknife_discrimination
 from einthoven.statistics.jackknife_interval import jackknife_interval
-from einthoven.statistics.resampled import resample_discrimination
 
 METRICS = ("auroc", "average_precision")
 RECORDS = 1000

@@ -19,6 +19,10 @@ def test_every_public_name_resolves_and_is_documented(name: str) -> None:
         assert thing.__name__ == name
 
 
+def test_the_names_are_one_list() -> None:
+    assert einthoven.__all__ == sorted(["__version__", *einthoven._HOMES])
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         getattr(einthoven, "nonsense")  # noqa: B009  # a plain access would be a type error

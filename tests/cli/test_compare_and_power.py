@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -20,7 +22,7 @@ def write(file: Path, *, better: float) -> Path:
         "patient_id": np.repeat([f"p{i // 2}" for i in range(160)], 2),
         "label": np.tile(["AFIB", "[red]rare"], 160),
         "target": np.stack([target, np.arange(160) < 3], axis=1).ravel(),
-        "probability": (np.stack([target, target], axis=1) * better + rng.random((160, 2))).ravel(),
+        "probability": (np.stack([target, target], axis=1) * better + rng.random((160, 2))).ravel() / 2,
     }
     pl.DataFrame(rows).write_csv(file)
     return file
@@ -32,6 +34,11 @@ def test_tables_of_other_programs_are_compared(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert (found["a"], found["b"], found["unit"], found["family"]) == ("good", "poor", "patient", 1)
+    assert (found["test"], found["exchange"], found["interval"], found["alpha"]) == (
+        "permutation", "ranks", "percentile", 0.05,
+    )  # fmt: skip
+    assert found["test_name"] == "whole-row swap permutation of ranks"
+    assert found["interval_name"] == "paired bootstrap, percentile"
     first, rare = found["labels"]
     assert first["compared"]["verdict"] == "a higher"
     assert rare["compared"]["p"] is None
@@ -42,8 +49,11 @@ def test_tables_of_other_programs_are_compared(tmp_path: Path) -> None:
     assert shown.returncode == 0, shown.stderr
     assert "a > b" in shown.stdout
     assert "[red]rare" in shown.stdout
-    assert "160 test records of 80 patients" in shown.stderr
-    assert "[red]rare: 3 positives" in shown.stderr
+    assert "160 test records of 80 patients" in shown.stdout
+    assert "[red]rare: 3 positives" in shown.stdout
+    assert "1 judged label of this task" in shown.stdout
+    assert "take the permutation or the bootstrap test" in shown.stdout
+    assert shown.stderr == ""
 
 
 @pytest.mark.parametrize(
@@ -53,6 +63,10 @@ def test_tables_of_other_programs_are_compared(tmp_path: Path) -> None:
         (("compare", "a", "b", "--metric", "f1"), "--metric: expected one of auroc, average_precision, found 'f1'"),
         (("compare", "a", "b", "--test", "t"), "--test: expected one of permutation, bootstrap, delong, found 't'"),
         (("compare", "a", "b", "--adjust", "x"), "--adjust: expected one of holm, bonferroni, bh, by, none"),
+        (("compare", "a", "b", "--interval", "jackknife-logit"), "take jackknife"),
+        (("compare", "a", "b", "--exchange", "x"), "--exchange: expected one of ranks, scores, found 'x'"),
+        (("compare", "a", "b", "--test", "delong", "--exchange", "ranks"), "--exchange is of the permutation test"),
+        (("power", "--tables", "a.csv", "b.csv", "--auroc", "0.9"), "--auroc is of a cohort or numbers, not of tables"),
         (("compare", "a.csv", "b.csv", "--task", "x"), "leave --task and --study out"),
         (("power",), "Name one of: a prepared cohort"),
         (("power", "x", "--positives", "3"), "Name one of: a prepared cohort"),
@@ -126,12 +140,13 @@ def test_words_of_a_comparison_are_true(tmp_path: Path) -> None:
     label = next(line for line in few.stdout.splitlines() if line.startswith("macro of 2 20"))
     # Name, positives, a, b, difference, limits, both p-values, verdict.
     assert len(label.split()) == 3 + 1 + 2 + 1 + 2 + 2 + 2
-    assert "60 test records of 60 records" in few.stderr
-    assert "100 draws are too few to show a difference of any label" in few.stderr
-    assert "Take --draws 1999 or more." in few.stderr
+    assert re.search(r"\[[+-]0\.\d{3}, [+-]0\.\d{3}\]", label)
+    assert "60 test records of 60 records" in few.stdout
+    assert "100 draws are too few to show a difference of any label" in few.stdout
+    assert "Take --draws 1999 or more." in few.stdout
     delong = einthoven("compare", "a.csv", "b.CSV", "--test", "delong", home=tmp_path, cwd=tmp_path)
-    assert "p: DeLong, clustered, adjusted by Holm" in delong.stderr
-    assert "paired bootstrap, 1000 draws of whole records" in delong.stderr
+    assert "p: DeLong, clustered, adjusted by Holm" in delong.stdout
+    assert "paired bootstrap, percentile, 1000 draws of whole records" in delong.stdout
     patients = einthoven("compare", "a.csv", "b.CSV", "--unit", "patient", home=tmp_path, cwd=tmp_path)
     assert patients.returncode == 2
     assert "the tables were expected to have a column patient_id" in patients.stderr
@@ -147,7 +162,7 @@ def test_what_a_plan_cannot_say_it_says(tmp_path: Path) -> None:
     assert "1e-07" in shown
     large = einthoven("power", "--positives", "1234567", "--negatives", "2000000", home=tmp_path)
     assert "1,234,567" in large.stdout
-    assert "--alike" not in large.stderr
+    assert "--alike" not in large.stdout
 
 
 def test_a_pair_that_no_number_of_patients_tells_apart_has_a_reason_in_json(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,13 +170,55 @@ def test_a_pair_that_no_number_of_patients_tells_apart_has_a_reason_in_json(monk
 
     from einthoven.cli.main import app
     from einthoven.statistics.separability import separability
-    from einthoven.studies import power as studied
+    from einthoven.studies import comparing
+    from einthoven.studies import study_separability as studied
 
     draws = np.random.default_rng(0).random((50, 2))
     pairs = separability([0.5, 0.5], draws, encoders=["a", "b"])
     entry = studied.TaskSeparability("t", "auroc", None, pairs, None)
+    monkeypatch.setattr(comparing, "StudyPredictions", lambda _: SimpleNamespace(partial=lambda: None))
     monkeypatch.setattr(studied, "study_separability", lambda *_, **__: (entry,))
     done = CliRunner().invoke(app, ["power", "--study", "x", "--json"])
-    (pair,) = json.loads(done.stdout)[0]["pairs"]
+    told = json.loads(done.stdout)
+    assert (told["alpha"], told["power"], told["comparisons"], told["adjust"]) == (0.05, 0.8, 1, "bonferroni")
+    (pair,) = told["tasks"][0]["pairs"]
     assert (pair["times"], pair["reason"]) == (None, None)
     assert pair["times_reason"] == "no difference was observed, which no number of patients shows"
+
+
+def test_tables_are_planned_from_their_own_draws(tmp_path: Path) -> None:
+    good, poor = write(tmp_path / "good.csv", better=0.8), write(tmp_path / "poor.csv", better=0.1)
+    found = json.loads(einthoven("power", "--tables", str(good), str(poor), "--json", home=tmp_path).stdout)
+    assert found["family"] == "1 comparison (all pairs of tables)"
+    assert [(entry["metric"], entry["label"]) for entry in found["tasks"]] == [
+        (metric, label) for metric in ("auroc", "average_precision") for label in (None, "AFIB")
+    ]
+    (pair,) = found["tasks"][0]["pairs"]
+    assert 0 < pair["smallest"] < pair["difference"]
+
+
+def test_the_least_p_and_other_intervals_are_shown_as_what_they_are(tmp_path: Path) -> None:
+    good, poor = write(tmp_path / "good.csv", better=0.8), write(tmp_path / "poor.csv", better=0.1)
+    shown = einthoven("compare", str(good), str(poor), "--metric", "auprc", "--interval", "jackknife", home=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "AUPRC on the tables" in shown.stdout
+    assert "<=0.001" in shown.stdout
+    assert "Intervals: jackknife, not adjusted." in shown.stdout
+
+
+def test_scores_of_two_scales_are_exchanged_by_rank(tmp_path: Path) -> None:
+    one, other = write(tmp_path / "one.csv", better=0.2), write(tmp_path / "two.csv", better=0.1)
+    table = pl.read_csv(other)
+    bent = table.select(
+        "record_id", "patient_id", "label", "target", (pl.col("probability") ** 3 * 7 - 2).alias("logit")
+    )
+    bent.write_csv(tmp_path / "bent.csv")
+    runs = [
+        json.loads(einthoven("compare", str(one), str(file), "--json", home=tmp_path).stdout)["labels"]
+        for file in (other, tmp_path / "bent.csv")
+    ]
+    assert runs[0] == runs[1]
+    refused = einthoven("compare", str(one), str(tmp_path / "bent.csv"), "--exchange", "scores", home=tmp_path)
+    assert refused.returncode == 2
+    assert "found probability in" in refused.stderr
+    assert "Exchange ranks (the default of tables), or take --test bootstrap" in refused.stderr

@@ -10,8 +10,12 @@ import pytest
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from einthoven.foundation.errors import UsageError
+from einthoven.statistics.bootstrap_protocols import resample_discrimination
+from einthoven.statistics.interval_kinds import interval_of_kind
+from einthoven.statistics.intervals import Interval
+from einthoven.statistics.jackknife import jackknife_discrimination
 from einthoven.statistics.multiplicity import Method
-from einthoven.statistics.pair_comparison import PairComparison, PairTest, compare_pair
+from einthoven.statistics.pair_comparison import PairComparison, PairTest, _compared, compare_pair
 from einthoven.statistics.resampling import draw_counts
 
 RNG = np.random.default_rng(11)
@@ -95,7 +99,9 @@ def test_equal_encoders_are_never_told_apart(test: Any) -> None:
 
 def test_delong_has_no_test_of_the_macro_average() -> None:
     found = compared(test="delong")
-    assert (found.macro.verdict, found.macro.reason) == ("undefined", "DeLong's test is of single labels")
+    assert found.macro.verdict == "undefined"
+    assert found.macro.reason is not None
+    assert "take the permutation or the bootstrap test for the macro average" in found.macro.reason
 
 
 def test_a_label_without_predictions_is_not_read() -> None:
@@ -122,6 +128,9 @@ def test_without_a_judged_label_there_is_no_macro_average() -> None:
         {"metric": "f1"},
         {"test": "t"},
         {"test": "delong", "metric": "average_precision"},
+        {"exchange": "numbers"},
+        {"interval": "jackknife_logit"},
+        {"interval": "x"},
         {"alpha": 0.0},
         {"alpha": 1.0},
     ],
@@ -162,3 +171,68 @@ def test_of_delong_and_of_no_label_no_draws_are_needed() -> None:
     assert found.least_draws == 0
     none = compare_pair(target, scores, labels=["x"], units=list(range(24)), minimum_positives=13, draws=10)
     assert (none.least_draws, none.family) == (0, 0)
+
+
+@pytest.mark.parametrize("metric", ["auroc", "average_precision"])
+def test_the_scale_of_scores_does_not_matter_where_ranks_are_exchanged(metric: Any) -> None:
+    other = np.stack([SCORES[0], 1 / (1 + np.exp(-3 * SCORES[1] - 5))])
+    # By their text, as NaN is not equal to itself.
+    assert repr(compared(metric=metric)) == repr(compared(other, metric=metric))
+    raw = [repr(compared(scores, metric=metric, exchange="scores")) for scores in (SCORES, other)]
+    assert raw[0] != raw[1]
+
+
+def test_one_is_higher_only_where_p_and_interval_agree() -> None:
+    seen = set()
+    for size in np.linspace(0, 1, 24):
+        scores = np.stack([TARGET * size + NOISE[0], NOISE[1]])
+        for alpha, adjust, kind in ((0.05, "bonferroni", "percentile"), (0.3, None, "jackknife")):
+            for entry in compared(scores, alpha=alpha, adjust=adjust, interval=kind).labels:
+                one = entry.compared
+                by_p = one.p_adjusted <= alpha
+                by_interval = one.difference.low > 0 or one.difference.high < 0
+                if not entry.judged:
+                    assert one.only is None
+                    continue
+                assert (one.verdict in ("a higher", "b higher")) == (by_p and by_interval)
+                assert one.only == (None if by_p == by_interval else "p" if by_p else "interval")
+                seen.add(one.only)
+    assert seen == {None, "interval"}
+
+
+@pytest.mark.parametrize("limits", [(-0.1, 0.3), (math.nan, math.nan)])
+def test_a_p_without_its_interval_claims_nothing(limits: tuple[float, float]) -> None:
+    interval = Interval(0.1, *limits, confidence=0.95, draws=99, undefined_draws=0, reason=None)
+    found = _compared(
+        np.array([0.8, 0.7]), interval, p=0.01, p_adjusted=0.01, floor=0.001, alpha=0.05, not_judged=None, no_test=None
+    )
+    assert (found.verdict, found.only) == ("no difference shown", "p")
+
+
+@pytest.mark.parametrize(("test", "factor"), [("permutation", 1), ("bootstrap", 2)])
+def test_the_least_p_of_so_many_draws_is_told(test: PairTest, factor: int) -> None:
+    target = np.tile([[0], [1]], (40, 1))
+    clear = np.stack([target + np.linspace(0, 0.5, 80)[:, None], np.random.default_rng(0).random((80, 1))])
+    found = compare_pair(target, clear, labels=["x"], units=list(range(80)), test=test, draws=99)
+    assert found.labels[0].compared.p == pytest.approx(factor / 100)
+    assert found.labels[0].compared.p_at_floor
+    assert not compared(np.stack([SCORES[0], SCORES[0]]), test=test).labels[0].compared.p_at_floor
+
+
+@pytest.mark.parametrize("kind", ["bca", "jackknife"])
+def test_intervals_of_another_kind_are_those_of_that_kind(kind: Any) -> None:
+    found = compared(interval=kind)
+    left_out = jackknife_discrimination(TARGET, SCORES, units=UNITS).auroc
+    drawn = resample_discrimination(TARGET, SCORES, units=UNITS, draws=199, seed=4).auroc
+    for index, entry in enumerate(found.labels):
+        expected = interval_of_kind(
+            kind,
+            entry.compared.a - entry.compared.b,
+            draws=drawn[:, 0, index] - drawn[:, 1, index],
+            jackknife=left_out[:, 0, index] - left_out[:, 1, index],
+        )
+        assert (entry.compared.difference.low, entry.compared.difference.high) == pytest.approx(
+            (expected.low, expected.high), nan_ok=True
+        )
+    assert found.interval == kind
+    assert found.macro.difference.low < found.macro.difference.point < found.macro.difference.high

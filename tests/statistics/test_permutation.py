@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,11 +19,40 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.metrics.discrimination import auroc, average_precision
 from einthoven.statistics import permutation_differences
-from einthoven.statistics.permutation import PermutationTest, permutation_test, permutation_test_of_swaps
+from einthoven.statistics.permutation import permutation_test, permutation_test_of_swaps
+from einthoven.statistics.permutation_counting import auroc_gains, check_exact, falling_ranks
 from einthoven.statistics.permutation_differences import swap_differences
 from einthoven.statistics.permutation_swaps import draw_swaps
 
 METRICS = ("auroc", "average_precision")
+
+
+class Both:
+    """The tests, or differences, of both metrics, by name."""
+
+    def __init__(self, function, *args, **settings) -> None:
+        self.auroc = function(*args, metric="auroc", **settings)
+        self.average_precision = function(*args, metric="average_precision", **settings)
+
+    @property
+    def draws(self) -> int:
+        return self.auroc.draws
+
+    @property
+    def units(self) -> int:
+        return self.auroc.units
+
+
+def both_tests(*args, **settings) -> Both:
+    return Both(permutation_test, *args, **settings)
+
+
+def both_tests_of_swaps(*args, **settings) -> Both:
+    return Both(permutation_test_of_swaps, *args, **settings)
+
+
+def both_differences(*args, **settings) -> Both:
+    return Both(swap_differences, *args, **settings)
 
 
 def exchanged(scores: np.ndarray, swap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -29,7 +61,7 @@ def exchanged(scores: np.ndarray, swap: np.ndarray) -> tuple[np.ndarray, np.ndar
     return np.where(swap[:, None], b, a), np.where(swap[:, None], a, b)
 
 
-def same(one: PermutationTest, other: PermutationTest, *, sign: int = 1) -> None:
+def same(one: Both, other: Both, *, sign: int = 1) -> None:
     """The same test to the bit; with sign -1, of the pairs the other way round."""
     for metric in METRICS:
         a, b = getattr(one, metric), getattr(other, metric)
@@ -52,8 +84,8 @@ def test_golden_statistics_counts_and_p(golden: Path, file: str):
     models = inputs["models"].tolist()
     pairs = [(models.index(a), models.index(b)) for a, b in (name.split("|") for name in told["pairs"])]
     given = {"pairs": pairs, "units": np.arange(records)}
-    differences = swap_differences(inputs["eval_y"], scores, swaps=swaps, **given)
-    test = permutation_test_of_swaps(
+    differences = both_differences(inputs["eval_y"], scores, swaps=swaps, **given)
+    test = both_tests_of_swaps(
         inputs["eval_y"], scores, judged=np.ones(5, dtype=bool), swaps=[swaps[:130], swaps[130:]], **given
     )
     assert (test.draws, test.units) == (200, 2198)
@@ -85,7 +117,7 @@ def test_equal_to_scikit_learn_on_exchanged_rows(records: int, dtype: type):
     in_order = np.argsort(np.argsort(first))[numbers]
     swaps = draw_swaps(len(first), draws=4, seed=1)
     pairs = [(0, 1), (2, 0)]
-    drawn = swap_differences(target, scores, pairs=pairs, units=patients, swaps=swaps)
+    drawn = both_differences(target, scores, pairs=pairs, units=patients, swaps=swaps)
     assert np.isnan(drawn.auroc[:, :, 2:]).all()
     assert np.isnan(drawn.average_precision[:, :, 2]).all()
     assert (drawn.average_precision[:, :, 3] == 0).all()
@@ -132,7 +164,7 @@ def test_every_assignment_is_counted_exactly(records: int, distinct: int, seed: 
     target[:2] = [[0, 1], [1, 0]]
     scores = generator.integers(0, distinct, (2, records, 2)) / 3
     swaps = np.array(list(itertools.product([False, True], repeat=records)))
-    test = permutation_test_of_swaps(
+    test = both_tests_of_swaps(
         target, scores, pairs=[(0, 1)], judged=[True, True], units=np.arange(records), swaps=[swaps]
     )
     for metric, counts in slow_counts(target, scores, swaps).items():
@@ -148,7 +180,7 @@ def test_a_draw_is_the_point_metrics_on_exchanged_rows(records: int, distinct: i
     units = np.r_[0, 1, generator.integers(0, 2 + records // 2, records - 2)]
     units = np.array([list(dict.fromkeys(units.tolist())).index(unit) for unit in units])
     swaps = generator.random((5, units.max() + 1)) < 0.5
-    drawn = swap_differences(target, scores, pairs=[(0, 1)], units=units, swaps=swaps)
+    drawn = both_differences(target, scores, pairs=[(0, 1)], units=units, swaps=swaps)
     for draw, swap in enumerate(swaps):
         a, b = exchanged(scores, swap[units])
         for metric, function in (("auroc", auroc), ("average_precision", average_precision)):
@@ -169,8 +201,8 @@ def predictions(seed: int, records: int = 120) -> tuple[np.ndarray, np.ndarray, 
 def test_exchanging_a_and_b_changes_the_sign_and_nothing_else(seed: int):
     target, scores, patients = predictions(seed)
     options = {"judged": np.ones(3, dtype=bool), "units": patients, "draws": 50, "seed": 7}
-    one = permutation_test(target, scores, pairs=[(0, 1), (2, 0)], **options)
-    other = permutation_test(target, scores, pairs=[(1, 0), (0, 2)], **options)
+    one = both_tests(target, scores, pairs=[(0, 1), (2, 0)], **options)
+    other = both_tests(target, scores, pairs=[(1, 0), (0, 2)], **options)
     same(one, other, sign=-1)
 
 
@@ -182,8 +214,8 @@ def test_the_order_of_records_within_patients_does_not_matter(seed: int):
     order = np.lexsort((np.random.default_rng(seed).random(len(patients)), patients))
     by_patient = np.argsort(patients, kind="stable")
     options = {"pairs": [(0, 1), (1, 2)], "judged": np.ones(3, dtype=bool), "draws": 50, "seed": 3}
-    one = permutation_test(target[by_patient], scores[:, by_patient], units=patients[by_patient], **options)
-    other = permutation_test(target[order], scores[:, order], units=patients[order], **options)
+    one = both_tests(target[by_patient], scores[:, by_patient], units=patients[by_patient], **options)
+    other = both_tests(target[order], scores[:, order], units=patients[order], **options)
     same(one, other)
 
 
@@ -191,37 +223,35 @@ def test_threads_and_chunks_give_the_same_bits(monkeypatch: pytest.MonkeyPatch):
     target, scores, patients = predictions(5)
     given = {"pairs": list(itertools.combinations(range(3), 2)), "units": patients}
     options = given | {"judged": np.array([True, False, True]), "draws": 700, "seed": 3}
-    whole = permutation_test(target, scores, threads=1, **options)
-    same(whole, permutation_test(target, scores, threads=4, **options))
+    whole = both_tests(target, scores, threads=1, **options)
+    same(whole, both_tests(target, scores, threads=4, **options))
     swaps = draw_swaps(whole.units, draws=700, seed=3)
-    one, other = (swap_differences(target, scores, swaps=swaps, threads=threads, **given) for threads in (1, 5))
+    one, other = (both_differences(target, scores, swaps=swaps, threads=threads, **given) for threads in (1, 5))
     np.testing.assert_array_equal(one.auroc, other.auroc)
     np.testing.assert_array_equal(one.average_precision, other.average_precision)
-    few = swap_differences(target, scores, swaps=swaps[255:258], **given)
+    few = both_differences(target, scores, swaps=swaps[255:258], **given)
     np.testing.assert_array_equal(one.average_precision[255:258], few.average_precision)
     monkeypatch.setattr(permutation_differences, "_CHUNK_BYTES", 1)
-    assert permutation_differences.PairedScores(target, scores, threads=1, **given).chunk_draws() == 256
-    same(whole, permutation_test(target, scores, **options))
+    assert permutation_differences.PairedScores(target, scores, metric="auroc", threads=1, **given).chunk_draws() == 256
+    same(whole, both_tests(target, scores, **options))
 
 
 def test_a_draw_is_the_same_however_many_there_are():
     target, scores, patients = predictions(6)
     options = {"pairs": [(0, 1)], "judged": np.ones(3, dtype=bool), "units": patients, "seed": 3}
-    more = permutation_test(target, scores, draws=400, **options).auroc.exceeding
-    fewer = permutation_test(target, scores, draws=300, **options).auroc.exceeding
+    more = both_tests(target, scores, draws=400, **options).auroc.exceeding
+    fewer = both_tests(target, scores, draws=300, **options).auroc.exceeding
     added = more - fewer
     rest = [draw_swaps(len(np.unique(patients)), draws=100, seed=3, first=300)]
     del options["seed"]
-    np.testing.assert_array_equal(
-        added, permutation_test_of_swaps(target, scores, swaps=rest, **options).auroc.exceeding
-    )
+    np.testing.assert_array_equal(added, both_tests_of_swaps(target, scores, swaps=rest, **options).auroc.exceeding)
 
 
 def test_equal_encoders_have_p_1():
     target, scores, patients = predictions(7)
     options = {"judged": np.ones(3, dtype=bool), "units": patients, "draws": 99, "seed": 0}
     # Equal where it counts: another scale without exchanged order would be another encoder.
-    test = permutation_test(target, scores[[0, 0]], pairs=[(0, 1)], **options)
+    test = both_tests(target, scores[[0, 0]], pairs=[(0, 1)], **options)
     for metric in METRICS:
         found = getattr(test, metric)
         assert (found.difference == 0).all()
@@ -234,7 +264,7 @@ def test_a_clear_difference_has_the_smallest_p():
     generator = np.random.default_rng(0)
     target = generator.integers(0, 2, (100, 1))
     scores = np.stack([target + 0.01 * generator.random((100, 1)), generator.random((100, 1))])
-    test = permutation_test(target, scores, pairs=[(0, 1)], judged=[True], units=np.arange(100), draws=999, seed=0)
+    test = both_tests(target, scores, pairs=[(0, 1)], judged=[True], units=np.arange(100), draws=999, seed=0)
     assert test.auroc.p.item() == test.average_precision.p.item() == test.auroc.macro_p.item() == 0.001
 
 
@@ -242,7 +272,7 @@ def test_the_macro_average_is_over_the_judged_labels_and_its_ties_count():
     target, scores, patients = predictions(8)
     target[:, 1] = 0
     options = {"pairs": [(0, 1), (2, 1)], "units": patients, "draws": 200, "seed": 0}
-    test = permutation_test(target, scores, judged=[True, False, True], **options)
+    test = both_tests(target, scores, judged=[True, False, True], **options)
     for metric in METRICS:
         found = getattr(test, metric)
         assert found.reasons == (None, "no positive in 120 test records", None)
@@ -251,7 +281,7 @@ def test_the_macro_average_is_over_the_judged_labels_and_its_ties_count():
         np.testing.assert_allclose(found.macro_difference, found.difference[:, [0, 2]].mean(axis=1), atol=1e-15)
         assert found.macro_reason is None
         drawn = getattr(
-            swap_differences(
+            both_differences(
                 target,
                 scores,
                 pairs=options["pairs"],
@@ -263,7 +293,7 @@ def test_the_macro_average_is_over_the_judged_labels_and_its_ties_count():
         far = np.abs(drawn) >= np.abs(found.macro_difference) - 1e-12
         assert found.macro_exceeding.tolist() == far.sum(axis=0).tolist()
         assert found.macro_p.tolist() == ((1 + far.sum(axis=0)) / 201).tolist()
-    whole = permutation_test(target, scores, judged=[True, True, True], **options).auroc
+    whole = both_tests(target, scores, judged=[True, True, True], **options).auroc
     assert np.isnan(whole.macro_p).all()
     assert (whole.macro_exceeding == -1).all()
     assert whole.macro_reason == "undefined for 1 of 3 judged labels: 1"
@@ -282,7 +312,7 @@ def share_below_5_percent(*, by_patient: bool, records_each: int) -> tuple[float
             + 1.5 * generator.normal(size=(2, 40, 1))[:, patients]
             + 0.5 * generator.normal(size=(2, len(patients), 1))
         )
-        test = permutation_test(
+        test = both_tests(
             target,
             scores,
             pairs=[(0, 1)],
@@ -335,10 +365,43 @@ def test_bad_input_is_refused(changes, error, message):
         "seed": 0,
     }
     with pytest.raises(error, match=message):
-        permutation_test(**(good | changes))
+        both_tests(**(good | changes))
 
 
 @pytest.mark.parametrize("swaps", [np.zeros((3, 2), dtype=int), np.zeros((3, 3), dtype=bool), np.zeros(2, dtype=bool)])
 def test_swaps_of_another_shape_are_refused(swaps):
     with pytest.raises(UsageError, match=r"swaps: expected booleans of shape \(draws, 2\)"):
-        swap_differences([[0], [1]], [[[0.0], [1.0]]] * 2, pairs=[(0, 1)], units=[1, 2], swaps=swaps)
+        both_differences([[0], [1]], [[[0.0], [1.0]]] * 2, pairs=[(0, 1)], units=[1, 2], swaps=swaps)
+
+
+def test_auroc_needs_no_compiled_code():
+    code = (
+        "import sys; from einthoven.statistics.permutation import permutation_test;"
+        "permutation_test([[0], [1]], [[[0.1], [0.9]], [[0.9], [0.1]]], metric='auroc', pairs=[(0, 1)], judged=[True],"
+        " units=['a', 'b'], draws=9, seed=0); assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_numbers_that_float64_would_round_are_refused():
+    check_exact(np.array([[2**52], [-(2**52) + 1]]))
+    with pytest.raises(UsageError, match=r"below 2\^53"):
+        check_exact(np.array([[2**52], [-(2**52)]]))
+
+
+@given(st.integers(2, 60), st.integers(1, 40), st.integers(0, 2**32))
+@settings(deadline=None)
+def test_the_bound_of_the_gains_holds(records: int, distinct: int, seed: int):
+    generator = np.random.default_rng(seed)
+    present = generator.integers(0, 2, records).astype(np.uint8)
+    ranks, count = falling_ranks(generator.integers(0, distinct, (2, records)))
+    gains = auroc_gains(ranks[0], ranks[1], count, present)
+    positives = int(present.sum())
+    assert np.abs(gains).sum() <= 8 * positives * (records - positives)
+
+
+def test_a_metric_that_does_not_exist_is_refused():
+    with pytest.raises(UsageError, match="metric: expected one of auroc, average_precision, found 'f1'"):
+        swap_differences(
+            [[0], [1]], [[[0.0], [1.0]]] * 2, metric=cast("Any", "f1"), pairs=[(0, 1)], units=[1, 2], swaps=[[True] * 2]
+        )

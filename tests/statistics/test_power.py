@@ -12,11 +12,11 @@ from scipy.integrate import quad
 from scipy.stats import norm, rankdata
 
 from einthoven.foundation.errors import UsageError
+from einthoven.statistics.effective_support import effective_support
 from einthoven.statistics.power import (
     Assumptions,
     auroc_variance,
     difference_error,
-    effective_support,
     needed_positives,
     power_to_show,
     smallest_difference,

@@ -8,15 +8,17 @@ import numpy as np
 import pytest
 
 from einthoven.datasets.cohort import Cohort
+from einthoven.datasets.manifest import Excluded
 from einthoven.foundation.errors import DataError, UnknownNameError, UsageError
 from einthoven.statistics.pair_comparison import compare_pair
 from einthoven.statistics.power import Assumptions
-from einthoven.studies.comparing import StudyPredictions, only_study
+from einthoven.studies.comparing import StudyPredictions, compare_study, only_study, partial_cohort
 from einthoven.studies.ledger import Ledger
 from einthoven.studies.plan import plan_representations
-from einthoven.studies.power import study_separability, task_power
-from einthoven.studies.results import ComparisonResult
+from einthoven.studies.results import CohortResult, ComparisonResult
 from einthoven.studies.running import run_plan
+from einthoven.studies.study_separability import study_separability
+from einthoven.studies.task_power import task_power
 
 
 @pytest.fixture
@@ -92,14 +94,56 @@ def test_the_only_study_is_found(folder: Path, tmp_path: Path) -> None:
 
 def test_pairs_of_a_study_have_the_differences_of_its_report(folder: Path) -> None:
     found = study_separability(folder, tasks=("super",), by_label=True)
-    assert {(entry.task, entry.metric, entry.label is None) for entry in found} >= {
-        ("super", "auroc", True),
-        ("super", "average_precision", True),
-    }
+    cell = next(cell for cell in study_cells(folder) if cell.kind == "comparison" and cell.spec["task"] == "super")
+    stored, draws = Ledger(folder).result(cell.key, ComparisonResult), Ledger(folder).arrays(cell.key, "draws")
+    judged = [index for index, label in enumerate(stored.labels) if label.judged]
+    assert judged
+    assert len(found) == 2 * (1 + len(judged))
     for entry in found:
-        assert [(pair.a, pair.b) for pair in entry.pairs] == [("age-sex", "rr-features")]
+        (pair,) = entry.pairs
+        assert (pair.a, pair.b) == ("age-sex", "rr-features")
+        if entry.label is None:
+            difference = stored.macro.differences[entry.metric][0].estimate.point
+            drawn = draws[entry.metric][:, :, judged].mean(axis=2)
+        else:
+            index = [label.label for label in stored.labels].index(entry.label)
+            one, other = (estimate.point for estimate in getattr(stored.labels[index], entry.metric))
+            difference = one - other
+            drawn = draws[entry.metric][:, :, index]
+        assert pair.difference == pytest.approx(difference)
+        drawn = drawn[~np.isnan(drawn).any(axis=1)]
+        if pair.reason is not None:
+            assert len(drawn) < 0.95 * len(draws[entry.metric])
+            continue
+        error = np.std(drawn[:, 0] - drawn[:, 1], ddof=1)
+        assert pair.error == pytest.approx(error)
+        assert pair.smallest == pytest.approx((1.959964 + 0.841621) * error, rel=1e-5)
     with pytest.raises(UnknownNameError):
         study_separability(folder, tasks=("nope",))
+
+
+def test_a_study_is_compared_by_its_own_settings(spec, inline, tmp_path) -> None:
+    bootstrap = spec.bootstrap.model_copy(update={"confidence": 0.9})
+    plan = plan_representations(spec.model_copy(update={"bootstrap": bootstrap}))
+    run_plan(plan, tmp_path / "ninety", inline())
+    found = compare_study(tmp_path / "ninety", "age-sex", "rr-features", task="super")
+    assert (found.compared.alpha, found.compared.macro.difference.confidence) == (0.1, pytest.approx(0.9))
+    assert (found.unit, found.compared.draws) == (bootstrap.unit, bootstrap.draws)
+    assert found.compared.exchange == "scores"
+    assert compare_study(tmp_path / "ninety", "age-sex", "rr-features", task="super", alpha=0.05).compared.alpha == 0.05
+
+
+def test_a_partial_cohort_is_said(folder: Path) -> None:
+    (cell,) = [cell for cell in study_cells(folder) if cell.kind == "cohort"]
+    summary = Ledger(folder).result(cell.key, CohortResult).cohort
+    whole = summary.model_copy(update={"records": summary.promised_records, "excluded": Excluded(counts={}, first={})})
+    assert partial_cohort(whole) is None
+    part = whole.model_copy(update={"records": 30, "promised_records": 120})
+    assert partial_cohort(part) == (
+        f"30 of 120 records of {part.title} are in the cohort (25 %): do not compare these numbers with numbers on the "
+        "whole dataset."
+    )
+    assert StudyPredictions(folder).partial() == partial_cohort(summary)
 
 
 def test_a_task_is_planned_on_its_test_records(spec) -> None:

@@ -64,7 +64,8 @@ BAD: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     "lacks target; it has record_id": lambda t: t.drop("target"),
     "lacks score or logit or probability": lambda t: t.drop("score"),
     "have no usable score; first: record r0, label x": lambda t: t.with_columns(score=pl.lit(float("nan"))),
-    "have no usable target; first: record r0": lambda t: t.with_columns(target=pl.lit("yes")),
+    "found 'yes'. Write 1 where the record has the label": lambda t: t.with_columns(target=pl.lit("yes")),
+    "have no usable target; first: record r0": lambda t: t.with_columns(target=pl.lit(None, dtype=pl.Int64)),
     "targets of 0 and 1 were expected; found 2": lambda t: t.with_columns(target=pl.lit(2)),
     "name a record and label more than once; first: record r0": lambda t: pl.concat([t, t.head(1)]),
     "has more than one patient_id": lambda t: t.with_columns(patient_id=pl.Series([str(i) for i in range(8)])),
@@ -75,7 +76,17 @@ BAD: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
     ),
     "another target in 8 rows": lambda t: t.with_columns(target=1 - pl.col("target")),
     "another patient_id in 8 rows": lambda t: t.with_columns(patient_id="z" + pl.col("record_id")),
-    "Scores of one scale were expected.*score in .*one.csv, logit in": lambda t: t.rename({"score": "logit"}),
+    "probabilities from 0 to 1 were expected; 4 of 8 rows are outside; first: 10 of": lambda t: (
+        t.filter(pl.col("record_id").is_not_null())
+        .with_columns(probability=pl.when(pl.col("label") == "x").then(0.5).otherwise(pl.col("score")))
+        .drop("score")
+    ),
+    "has a column patient_id and .*two.csv has none": lambda t: t.drop("patient_id"),
+    "One of the names is 'x ': take the blanks out": lambda t: t.with_columns(label=pl.col("label") + " "),
+    "It looks wide, with a column for each label": lambda t: t.drop("label").rename({"score": "x", "target": "y"}),
+    "found 'AFIB', 'SR'. .* one row for each record and class": lambda t: t.with_columns(
+        target=pl.Series(["AFIB", "SR"] * 4)
+    ),
 }
 
 
@@ -158,3 +169,15 @@ def test_what_makes_polars_panic_is_a_file_that_cannot_be_read(tmp_path: Path, m
 def test_a_suffix_in_capitals_is_one(tmp_path: Path) -> None:
     table().write_parquet(tmp_path / "a.PARQUET")
     assert read_prediction_tables([tmp_path / "a.PARQUET"]).encoders == ("a",)
+
+
+def test_a_table_with_semicolons_is_told_from_one_without_columns(tmp_path: Path) -> None:
+    table().write_csv(tmp_path / "a.csv", separator=";")
+    with pytest.raises(DataError, match=r"separated by ';': write it with commas, .* A usable table begins so"):
+        read_prediction_tables([tmp_path / "a.csv"])
+
+
+def test_scores_of_two_kinds_are_read_and_named(tmp_path: Path) -> None:
+    table().write_csv(tmp_path / "a.csv")
+    table().rename({"score": "logit"}).write_csv(tmp_path / "b.csv")
+    assert read_prediction_tables([tmp_path / "a.csv", tmp_path / "b.csv"]).scales == ("score", "logit")

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import say, show_json, show_table
+from .output import note, show_json, show_table
 
 if TYPE_CHECKING:
     from einthoven.statistics.power import Assumptions
-    from einthoven.studies.power import LabelPower, TaskSeparability
+    from einthoven.studies.study_separability import TaskSeparability
+    from einthoven.studies.task_power import LabelPower
 
 _ENOUGH = 1.0
 # Options that not every question takes.
@@ -40,6 +41,9 @@ def power(
     cohort: Annotated[str | None, typer.Argument(help="A prepared cohort: what its tasks can show.")] = None,
     study: Annotated[
         Path | None, typer.Option(help="Folder of a study that has run: which encoders it could tell apart.")
+    ] = None,
+    tables: Annotated[
+        tuple[Path, Path] | None, typer.Option(help="Two tables of predictions: what they could tell apart.")
     ] = None,
     tasks: Annotated[str | None, typer.Option(help="Comma-separated tasks; default all.")] = None,
     split: Annotated[str | None, typer.Option(help="Split rule of the cohort; default its first.")] = None,
@@ -74,14 +78,19 @@ def power(
     from einthoven.foundation.errors import UsageError
     from einthoven.statistics.power import Assumptions
 
-    asked = [cohort is not None, study is not None, positives is not None or negatives is not None]
+    asked = [cohort is not None, study is not None, tables is not None, positives is not None or negatives is not None]
     if sum(asked) != 1:
         raise UsageError(
             "Name one of: a prepared cohort (`einthoven power ptbxl-100hz`), a study that has run "
-            "(--study runs/NAME), or numbers (--positives 40 --negatives 2000)."
+            "(--study runs/NAME), two tables of predictions (--tables A.csv B.csv), or numbers (--positives 40 "
+            "--negatives 2000)."
         )
-    _refuse_others(context, "a cohort" if cohort is not None else "a study" if study is not None else "numbers")
+    named = zip(("a cohort", "a study", "tables", "numbers"), asked, strict=True)
+    _refuse_others(context, next(name for name, given in named if given))
     chosen = tuple(dict.fromkeys(task.strip() for task in tasks.split(",") if task.strip())) if tasks else ()
+    if tables is not None:
+        _of_tables(tables, alpha, chance, comparisons, json=json)
+        return
     if study is not None:
         _after(study, chosen, by_label, alpha, chance, comparisons, json=json)
         return
@@ -142,9 +151,11 @@ def _before(
     json: bool,
 ) -> None:
     from einthoven.datasets.cohort import Cohort
-    from einthoven.studies.power import task_power
+    from einthoven.studies.comparing import partial_cohort
+    from einthoven.studies.task_power import task_power
 
     cohort = Cohort.open(name)
+    partial = partial_cohort(cohort.manifest)
     chosen = tasks or tuple(cohort.manifest.tasks)
     found = [
         label
@@ -156,6 +167,7 @@ def _before(
         show_json(
             {
                 "cohort": name,
+                "partial": partial,
                 "split": rule or cohort.manifest.split_rules[0],
                 "assumed": vars(assumed),
                 "alike": alike,
@@ -163,9 +175,9 @@ def _before(
             }
         )
         return
-    columns = ["task", "label", "positives", "patients", "negatives", "smallest"]
+    columns = ["task", "label", "positives", "their patients", "negatives", "smallest difference"]
     if difference is not None:
-        columns.append("needed")
+        columns.append("positives needed")
     rows = []
     for label in found:
         support = label.support
@@ -177,7 +189,9 @@ def _before(
     show_table(columns, rows, title=title + needed)
     for label in found:
         if label.smallest.reason is not None:
-            say(f"{label.task} {label.label}: {label.smallest.reason}")
+            note(f"{label.task} {label.label}: {label.smallest.reason}")
+    if partial is not None:
+        note(f"Partial cohort: {partial}")
     _say_assumed(assumed, alike)
 
 
@@ -207,13 +221,42 @@ def _after(
     *,
     json: bool,
 ) -> None:
-    from einthoven.studies.power import study_separability
+    from einthoven.studies.study_separability import study_separability
 
     found = study_separability(
         folder, tasks=tasks, by_label=by_label, alpha=alpha, power=chance, comparisons=comparisons
     )
+    from einthoven.studies.comparing import StudyPredictions
+
+    partial = StudyPredictions(folder).partial()
+    _show_pairs(
+        found, "pairs of a task", alpha, chance, comparisons, {"study": str(folder), "partial": partial}, json=json
+    )
+
+
+def _of_tables(files: tuple[Path, Path], alpha: float, chance: float, comparisons: int | None, *, json: bool) -> None:
+    from einthoven.studies.study_separability import tables_separability
+
+    found = tables_separability(files, alpha=alpha, power=chance, comparisons=comparisons)
+    place = {"tables": [str(file) for file in files], "partial": None}
+    _show_pairs(found, "pairs of tables", alpha, chance, comparisons, place, json=json)
+
+
+def _show_pairs(
+    found: tuple[TaskSeparability, ...],
+    family: str,
+    alpha: float,
+    chance: float,
+    comparisons: int | None,
+    place: dict[str, Any],
+    *,
+    json: bool,
+) -> None:
+    size = comparisons if comparisons is not None else len(found[0].pairs)
+    over = f"{size} comparison{'' if size == 1 else 's'}" + ("" if comparisons is not None else f" (all {family})")
     if json:
-        show_json([_pairs_row(entry) for entry in found])
+        settings = {"alpha": alpha, "power": chance, "comparisons": size, "adjust": "bonferroni", "family": over}
+        show_json({**place, **settings, "tasks": [_pairs_row(entry) for entry in found]})
         return
     for entry in found:
         metric = "AUROC" if entry.metric == "auroc" else "AUPRC"
@@ -228,12 +271,15 @@ def _after(
             for pair in entry.pairs
         ]
         title = f"{entry.task}: {f'{metric} of {entry.label}' if entry.label else f'macro {metric}'}"
-        show_table(("a", "b", "a minus b", "smallest", "within reach"), rows, title=title)
-    say(
-        f"Smallest: the true difference that this test set finds with power {chance:g}, at a level of {alpha:g} "
-        "over all pairs of a task; from the spread of the paired draws. Within reach: whether a true difference as "
-        "large as the observed one would be, or how many times as many patients that would take."
+        show_table(("a", "b", "a minus b", "smallest difference", "within reach"), rows, title=title)
+    note(
+        f"Smallest difference: the true one that this test set finds with power {chance:g}, at a level of {alpha:g} "
+        f"over {over}, by Bonferroni; from the spread of the paired draws. Within reach: whether a true difference as "
+        "large as the observed one would be, or how many times as many patients that would take. `einthoven compare` "
+        "adjusts over the judged labels of one task and pair instead (Holm)."
     )
+    if place["partial"] is not None:
+        note(f"Partial cohort: {place['partial']}")
 
 
 def _pairs_row(entry: TaskSeparability) -> dict[str, Any]:
@@ -257,9 +303,11 @@ def _reach(times: float) -> str:
 def _say_assumed(assumed: Assumptions, alike: float | None) -> None:
     patients = "" if alike is None else f", records of one patient alike {alike:g}"
     options = ("auroc", "correlation", *(() if alike is None else ("alike",)), "alpha", "comparisons", "power")
-    say(
-        f"Assumed: AUROC {assumed.auroc:g}, correlation {assumed.correlation:g}{patients}; level {assumed.alpha:g} "
-        f"over {assumed.comparisons} comparison{'' if assumed.comparisons == 1 else 's'}, power {assumed.power:g}. "
+    note(
+        f"Assumed: AUROC {assumed.auroc:g}, correlation {assumed.correlation:g} (see --study for that of your pairs)"
+        f"{patients}; level {assumed.alpha:g} over {assumed.comparisons} "
+        f"comparison{'' if assumed.comparisons == 1 else 's'} by Bonferroni, power {assumed.power:g}. `einthoven "
+        "compare` adjusts over the judged labels of a task (Holm). "
         f"Change them with {', '.join(f'--{option}' for option in options)}."
     )
 

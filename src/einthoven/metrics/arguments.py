@@ -27,7 +27,7 @@ def check_targets(target: ArrayLike, *, dimensions: int, name: str = "target") -
     wrong = (array != 0) & (array != 1)
     if wrong.any():
         raise DataError(
-            f"{name}: expected 0 (absent) or 1 (present), found {_first(array, wrong)}. "
+            f"{name}: expected 0 (absent) or 1 (present), found {first_wrong(array, wrong)}. "
             "Map the labels to 0 and 1, and leave out records whose label is unknown, before scoring."
         )
     return array.astype(np.uint8, copy=False)
@@ -49,10 +49,31 @@ def check_scores(score: ArrayLike, *, dimensions: int, name: str = "score") -> n
     wrong = ~np.isfinite(array)
     if wrong.any():
         raise DataError(
-            f"{name}: expected finite numbers, found {_first(array, wrong)}. A metric never skips a record: "
+            f"{name}: expected finite numbers, found {first_wrong(array, wrong)}. A metric never skips a record: "
             "find out why there is no score, or leave the whole label out and say so."
         )
     return array
+
+
+def check_predictions(target: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Targets (records, labels) as uint8, and scores of several encoders (encoders, records, labels) that go with them.
+
+    Raises:
+        UsageError: not numbers, or shapes that do not fit.
+        DataError: a target that is neither 0 nor 1, a score that is not finite.
+
+    Example:
+        >>> present, values = check_predictions([[0], [1]], [[[0.2], [0.7]]])
+        >>> present.shape, values.shape
+        ((2, 1), (1, 2, 1))
+    """
+    present, values = check_targets(target, dimensions=2), check_scores(scores, dimensions=3, name="scores")
+    if values.shape[1:] != present.shape:
+        raise UsageError(
+            f"scores: expected (encoders, {present.shape[0]}, {present.shape[1]}) to go with targets of shape "
+            f"{present.shape}, found {values.shape}."
+        )
+    return present, values
 
 
 def check_counts(counts: ArrayLike, *, records: int, dimensions: int = 1, name: str = "counts") -> np.ndarray:
@@ -79,7 +100,7 @@ def check_counts(counts: ArrayLike, *, records: int, dimensions: int = 1, name: 
             f"{name}: expected one count for each of {records} records on the last axis, found shape {array.shape}."
         )
     if array.size and array.min() < 0:
-        raise DataError(f"{name}: expected 0 or more, found {_first(array, array < 0)}.")
+        raise DataError(f"{name}: expected 0 or more, found {first_wrong(array, array < 0)}.")
     if array.size and int(array.sum(axis=-1, dtype=np.uint64).max()) > _MOST_RECORDS:
         raise DataError(f"{name}: a resample may hold at most {_MOST_RECORDS} records, found more.")
     return array
@@ -94,6 +115,7 @@ def _numbers(values: ArrayLike, *, dimensions: int, name: str) -> np.ndarray:
     return array
 
 
-def _first(array: np.ndarray, wrong: np.ndarray) -> str:
+def first_wrong(array: np.ndarray, wrong: np.ndarray) -> str:
+    """The first wrong value of an array with its position, and how many there are, for messages."""
     place = tuple(int(index) for index in np.argwhere(wrong)[0])
     return f"{array[place]} at {list(place)} ({np.count_nonzero(wrong)} of {array.size} values are wrong)"

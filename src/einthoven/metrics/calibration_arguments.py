@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from einthoven.foundation.errors import DataError, UsageError
 
-from .arguments import check_counts, check_scores
+from .arguments import check_counts, check_scores, first_wrong
 
 # Softmax in float16 sums to one within about a thousandth; logits or label-wise sigmoids are much further off.
 _SUM_TOLERANCE = 1e-2
@@ -32,7 +32,7 @@ def check_probabilities(probability: ArrayLike, *, dimensions: int, name: str = 
     wrong = (array < 0) | (array > 1)
     if wrong.any():
         raise DataError(
-            f"{name}: expected numbers from 0 to 1, found {_first(array, wrong)}. "
+            f"{name}: expected numbers from 0 to 1, found {first_wrong(array, wrong)}. "
             "Logits become probabilities by a sigmoid (a label each) or a softmax (one class of many)."
         )
     return array.astype(np.float64, copy=False)
@@ -55,7 +55,7 @@ def check_class_probabilities(probability: ArrayLike, *, name: str = "probabilit
     wrong = np.abs(sums - 1) > _SUM_TOLERANCE
     if wrong.any():
         raise DataError(
-            f"{name}: expected rows that sum to 1, found a sum of {_first(sums, wrong)}. "
+            f"{name}: expected rows that sum to 1, found a sum of {first_wrong(sums, wrong)}. "
             "Labels that do not exclude each other are scored one by one, as positive classes."
         )
     return array
@@ -97,7 +97,7 @@ def check_classes(target: ArrayLike, *, records: int, classes: int, name: str = 
         raise UsageError(f"{name}: expected one class for each of {records} records, found shape {array.shape}.")
     wrong = (array < 0) | (array >= classes)
     if wrong.any():
-        raise DataError(f"{name}: expected a class from 0 to {classes - 1}, found {_first(array, wrong)}.")
+        raise DataError(f"{name}: expected a class from 0 to {classes - 1}, found {first_wrong(array, wrong)}.")
     return array.astype(np.int64)
 
 
@@ -130,8 +130,3 @@ def _refuse_one_class(array: np.ndarray, *, name: str) -> None:
             f"{name}: expected a column for each of two classes or more, found {array.shape[1]}. "
             "A single column of a binary task is scored as a positive class."
         )
-
-
-def _first(array: np.ndarray, wrong: np.ndarray) -> str:
-    place = tuple(int(index) for index in np.argwhere(wrong)[0])
-    return f"{array[place]} at {list(place)} ({np.count_nonzero(wrong)} of {array.size} values are wrong)"

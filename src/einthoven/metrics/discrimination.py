@@ -81,6 +81,19 @@ def average_precision(target: ArrayLike, score: ArrayLike, *, counts: ArrayLike 
     return float((positives[gains] * precision).sum() / found[-1])
 
 
+METRICS = {"auroc": auroc, "average_precision": average_precision}
+
+
+def check_metric(metric: str) -> None:
+    """Refuse a metric that does not exist.
+
+    Raises:
+        UsageError: a word that is none of `Discrimination`.
+    """
+    if metric not in METRICS:
+        raise UsageError(f"metric: expected one of {', '.join(METRICS)}, found {metric!r}.")
+
+
 def undefined_reason(
     target: ArrayLike, counts: ArrayLike | None = None, *, metric: Discrimination = "auroc"
 ) -> str | None:

@@ -31,7 +31,7 @@ _LABELS = {
 }  # fmt: skip
 _DIFFERENCES = {
     "task": pl.String, "level": pl.String, "label": pl.String, "metric": pl.String, "a": pl.String, "b": pl.String,
-    **_ESTIMATE, "p": pl.Float64, "a_is": pl.String, "reason": pl.String,
+    **_ESTIMATE, "p_bootstrap": pl.Float64, "a_is": pl.String, "reason": pl.String,
 }  # fmt: skip
 _PROBES = {
     "task": pl.String, "encoder": pl.String, "label": pl.String, "scale": pl.Boolean, "C": pl.Float64,
@@ -119,7 +119,7 @@ def labels_table(study: StudyReading) -> pl.DataFrame:
 
 
 def differences_table(study: StudyReading) -> pl.DataFrame:
-    """Every paired difference, a minus b; `a_is` says what its interval shows."""
+    """Every paired difference, a minus b; `a_is` says what its interval shows, `p_bootstrap` is from the same draws."""
     rows: list[dict[str, Any]] = []
     for task in study.tasks:
         comparison = study.comparisons.get(task)
@@ -174,7 +174,13 @@ def _estimate(estimate: Estimate, comparison: ComparisonResult) -> dict[str, Any
 
 def _difference(difference: Difference, comparison: ComparisonResult) -> dict[str, Any]:
     values = _estimate(difference.estimate, comparison)
-    return {"a": difference.a, "b": difference.b, **values, "p": difference.p, "a_is": what_it_shows(difference)}
+    return {
+        "a": difference.a,
+        "b": difference.b,
+        **values,
+        "p_bootstrap": difference.p,
+        "a_is": what_it_shows(difference),
+    }
 
 
 def _frame(rows: Sequence[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:

@@ -11,9 +11,7 @@ from scipy.special import ndtr, ndtri
 from einthoven.foundation.errors import UsageError
 
 from .intervals import MINIMUM_DEFINED, Interval, percentile_interval
-
-# A draw equal to the point in rational numbers differs from it by rounding only; it is a tie, not a draw below.
-_TIE = 1e-12
+from .rounding import ROUNDING
 
 
 def bca_interval(
@@ -60,8 +58,9 @@ def bca_interval(
         return plain
     values = np.asarray(draws, dtype=np.float64)
     values = values[~np.isnan(values)]
-    ties = np.count_nonzero(np.abs(values - point) <= _TIE)
-    below = np.count_nonzero(values < point - _TIE)
+    # A draw equal to the point in rational numbers is a tie, not a draw below.
+    ties = np.count_nonzero(np.abs(values - point) <= ROUNDING)
+    below = np.count_nonzero(values < point - ROUNDING)
     bias = float(ndtri((below + ties / 2) / len(values)))
     acceleration, reason = _acceleration(left_out)
     if math.isinf(bias):

@@ -6,8 +6,6 @@ draws are then counted side by side down that order, in integers, run of equal s
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +13,10 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from einthoven.foundation.errors import UsageError
-from einthoven.metrics.arguments import check_counts, check_scores, check_targets
+from einthoven.metrics.arguments import check_counts, check_predictions
 from einthoven.metrics.ties import tie_groups
+
+from .threads import for_each
 
 # Draws counted side by side: wide enough for vector instructions, and the counters of a block stay in the L1 cache.
 _BLOCK = 256
@@ -60,18 +60,10 @@ def bootstrap_discrimination(
         >>> draws.auroc[:, 0, 0].tolist(), draws.average_precision[0, 0, 0].round(4).item()
         ([0.75, nan], 0.8333)
     """
-    present = check_targets(target, dimensions=2)
-    values = check_scores(scores, dimensions=3, name="scores")
-    if values.shape[1:] != present.shape:
-        raise UsageError(
-            f"scores: expected (encoders, {present.shape[0]}, {present.shape[1]}) to go with targets of shape "
-            f"{present.shape}, found {values.shape}."
-        )
+    present, values = check_predictions(target, scores)
     often = check_counts(counts, records=len(present), dimensions=2)
     if often.size and often.max() > _LARGEST_COUNT:
         raise UsageError(f"counts: expected at most {_LARGEST_COUNT}, found {often.max()}.")
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads: expected at least 1, found {threads}.")
 
     record_major = np.ascontiguousarray(often.T, dtype=np.int16)
     encoders, labels = values.shape[0], present.shape[1]
@@ -84,18 +76,8 @@ def bootstrap_discrimination(
         bounds = np.append(starts, len(order))
         _count_draws(order, bounds, present[order, label], record_major, area[pair], precision[pair])
 
-    # Plain threads around a kernel without the GIL: unlike numba's own threading layers they may be used from threads,
-    # survive a fork, and need no parallel compilation.
-    pairs = list(np.ndindex(encoders, labels)) if len(present) else []
-    with ThreadPoolExecutor(max_workers=threads or _cores()) as pool:
-        list(pool.map(count, pairs))
+    for_each(count, np.ndindex(encoders, labels) if len(present) else (), threads=threads)
     return BootstrapDraws(auroc=np.moveaxis(area, 2, 0), average_precision=np.moveaxis(precision, 2, 0))
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 # Compiled in each process (about a second) and not cached on disk: a cache would be written beside the package.

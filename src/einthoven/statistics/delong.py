@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, log_ndtr, logit, ndtr, ndtri
 
 from einthoven.foundation.errors import UsageError
-from einthoven.metrics.arguments import check_scores, check_targets
+from einthoven.metrics.arguments import check_predictions
 
 from .delong_placements import Placements, Split
-from .pairs import check_pairs
-from .resampling import number_units
+from .encoder_pairs import check_pairs
+from .units import number_units
 
 Scale = Literal["normal", "logit"]
 Units = Sequence[str] | Sequence[int] | np.ndarray | None
@@ -213,13 +213,7 @@ def auroc_differences(
 
 
 def _check(target: ArrayLike, scores: ArrayLike, units: Units) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    present = check_targets(target, dimensions=2)
-    values = check_scores(scores, dimensions=3, name="scores")
-    if values.shape[1:] != present.shape:
-        raise UsageError(
-            f"scores: expected (encoders, {present.shape[0]}, {present.shape[1]}) to go with targets of shape "
-            f"{present.shape}, found {values.shape}."
-        )
+    present, values = check_predictions(target, scores)
     if units is None:
         return present, values, None
     unit_of_record, _ = number_units(units)

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-# A variance this small beside the terms that it is summed from is 0 in rational numbers.
-_ROUNDING = 1e-12
+from .rounding import ROUNDING
 
 
 class Placements(NamedTuple):
@@ -81,7 +80,8 @@ class Split:
     def variance(self, placements: Placements) -> np.ndarray:
         """Variances of the means, float64 (encoders,); exactly 0 where no unit is apart from the others."""
         variance, terms = self._combine(placements, "ai,ai->a")
-        return np.where(variance > _ROUNDING * terms, variance, 0.0)
+        # So small beside the terms that it is summed from, it is 0 in rational numbers.
+        return np.where(variance > ROUNDING * terms, variance, 0.0)
 
     def _combine(self, placements: Placements, products: str) -> tuple[np.ndarray, np.ndarray]:
         """Obuchowski's estimate, and the sum of its terms without the one between positives and negatives.

@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike
 
 from einthoven.foundation.errors import DataError, UsageError
 
+from .rounding import ROUNDING
+
 # With more draws undefined than a 95 % interval leaves in its tails, the draws that are left out could have been all
 # of a tail: the percentiles of the rest are then those of another, easier, distribution.
 MINIMUM_DEFINED = 0.95
-
-# A difference that is exactly zero in rational numbers comes out of floating-point means within about 1e-16.
-_ZERO = 1e-12
 
 
 @dataclass(frozen=True)
@@ -132,6 +131,11 @@ def paired_difference(
     Raises:
         UsageError: different numbers of draws, or a setting outside its range.
         DataError: an infinite draw.
+
+    Example:
+        >>> found = paired_difference([0.7, 0.8, 0.9], [0.5, 0.6, 0.5], point_a=0.8, point_b=0.5)
+        >>> round(found.interval.point, 6), found.p
+        (0.3, 0.5)
     """
     a, b = _one_axis(draws_a, name="draws_a"), _one_axis(draws_b, name="draws_b")
     if len(a) != len(b):
@@ -143,8 +147,8 @@ def paired_difference(
     if interval.reason is not None:
         return PairedDifference(interval=interval, p=math.nan)
     defined = differences[~np.isnan(differences)]
-    not_above = np.count_nonzero(defined <= _ZERO)
-    not_below = np.count_nonzero(defined >= -_ZERO)
+    not_above = np.count_nonzero(defined <= ROUNDING)
+    not_below = np.count_nonzero(defined >= -ROUNDING)
     p = min(1.0, 2 * (1 + min(not_above, not_below)) / (len(defined) + 1))
     return PairedDifference(interval=interval, p=p)
 

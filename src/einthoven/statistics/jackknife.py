@@ -16,11 +16,11 @@ from numba import njit
 from numpy.typing import ArrayLike
 
 from einthoven.foundation.errors import UsageError
-from einthoven.metrics.arguments import check_scores, check_targets
+from einthoven.metrics.arguments import check_predictions
 from einthoven.metrics.ties import tie_groups
 
-from .resampling import number_units
 from .threads import for_each
+from .units import number_units
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +68,7 @@ def jackknife_discrimination(
         >>> left_out.auroc[:, 0, 0].tolist(), left_out.average_precision[:, 0, 0].tolist()
         ([0.0, nan, 1.0], [0.5, nan, 1.0])
     """
-    present = check_targets(target, dimensions=2)
-    values = check_scores(scores, dimensions=3, name="scores")
-    if values.shape[1:] != present.shape:
-        raise UsageError(
-            f"scores: expected (encoders, {present.shape[0]}, {present.shape[1]}) to go with targets of shape "
-            f"{present.shape}, found {values.shape}."
-        )
+    present, values = check_predictions(target, scores)
     unit_of_record, unit_count = number_units(units)
     if len(unit_of_record) != len(present):
         raise UsageError(f"units: expected one for each of {len(present)} records, found {len(unit_of_record)}.")

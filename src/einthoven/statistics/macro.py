@@ -133,6 +133,10 @@ def macro_draws(values: ArrayLike, *, judged: ArrayLike, axis: int = -1) -> np.n
 
     Raises:
         UsageError: shapes that do not fit, or `judged` is not boolean.
+
+    Example:
+        >>> macro_draws([[0.8, 0.6, 0.1], [0.8, float("nan"), 0.1]], judged=[True, True, False]).round(3).tolist()
+        [0.7, nan]
     """
     numbers = np.moveaxis(np.asarray(values, dtype=np.float64), axis, -1)
     chosen = _judged(judged, labels=numbers.shape[-1])

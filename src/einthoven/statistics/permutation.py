@@ -1,8 +1,8 @@
 """Are two encoders' AUROC or average precision further apart than if it were a coin toss whose prediction is whose?
 
 Under the null hypothesis the two prediction rows of a patient are exchangeable. In each draw a coin decides for every
-patient whether they are exchanged, all labels together, and both metrics are recomputed. The same coins serve every
-pair and label, so a macro average is tested on the same draws. A swap moves scores and never targets: what is
+patient whether they are exchanged, all labels together, and the metric is recomputed. The same coins serve every pair
+and label, so a macro average is tested on the same draws. A swap moves scores and never targets: what is
 undefined is undefined in all draws, and no draw is ever left out.
 """
 
@@ -20,17 +20,18 @@ from einthoven.metrics.discrimination import Discrimination, undefined_reason
 from .macro import macro_average, macro_draws
 from .permutation_differences import PairedScores
 from .permutation_swaps import draw_swaps
-
-# Differences that are equal in rational numbers come out of floating point within about 1e-16 of each other, and a draw
-# that ties with the observed difference counts. (AUROC label by label is compared in integers instead.)
-_TIE = 1e-12
+from .rounding import ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
-class SwapTest:
-    """One metric's test, for each pair of encoders and label and for the macro average over the judged labels.
+class PermutationTest:
+    """The test of one metric, for each pair of encoders and label and for the macro average over the judged labels.
 
     Attributes:
+        metric: what was tested.
+        pairs: (A, B) numbers of encoders.
+        draws: how many; no p-value is below 1 / (1 + draws).
+        units: how many patients or records were swapped or not.
         difference: float64 (pairs, labels), the metric of A minus that of B as observed; NaN where undefined.
         exceeding: int64 (pairs, labels), draws at least as far from 0 as the observed difference; -1 where undefined.
         p: float64 (pairs, labels), (1 + exceeding) / (1 + draws); NaN where undefined.
@@ -41,6 +42,10 @@ class SwapTest:
         macro_reason: why the macro average has no value, or None.
     """
 
+    metric: Discrimination
+    pairs: tuple[tuple[int, int], ...]
+    draws: int
+    units: int
     difference: np.ndarray
     exceeding: np.ndarray
     p: np.ndarray
@@ -51,29 +56,11 @@ class SwapTest:
     macro_reason: str | None
 
 
-@dataclass(frozen=True, eq=False)
-class PermutationTest:
-    """Both metrics' tests over the same draws.
-
-    Attributes:
-        pairs: (A, B) numbers of encoders.
-        draws: how many; no p-value is below 1 / (1 + draws).
-        units: how many patients or records were swapped or not.
-        auroc: its test.
-        average_precision: its test.
-    """
-
-    pairs: tuple[tuple[int, int], ...]
-    draws: int
-    units: int
-    auroc: SwapTest
-    average_precision: SwapTest
-
-
 def permutation_test(
     target: ArrayLike,
     scores: ArrayLike,
     *,
+    metric: Discrimination,
     pairs: Sequence[tuple[int, int]],
     judged: ArrayLike,
     units: Sequence[str] | Sequence[int] | np.ndarray,
@@ -89,7 +76,8 @@ def permutation_test(
     Args:
         target: (records, labels) of 0 and 1.
         scores: (encoders, records, labels) finite numbers, on one scale for all encoders: a swap compares a score of A
-            with a score of B, so turn raw outputs into probabilities first.
+            with a score of B, so turn raw outputs into probabilities first, or into `midranks`.
+        metric: "auroc", which needs no compilation, or "average_precision".
         pairs: (A, B) numbers of encoders; the difference is A minus B.
         judged: bool (labels,), the labels that the macro average is declared to be over.
         units: (records,) patient ids: all records of a patient are exchanged together, as they are not independent.
@@ -107,16 +95,17 @@ def permutation_test(
         >>> test = permutation_test(
         ...     [[0], [0], [1], [1]],
         ...     [[[0.1], [0.2], [0.8], [0.9]], [[0.7], [0.2], [0.8], [0.3]]],
+        ...     metric="auroc",
         ...     pairs=[(0, 1)],
         ...     judged=[True],
         ...     units=["p1", "p2", "p3", "p4"],
         ...     draws=99,
         ...     seed=0,
         ... )
-        >>> test.auroc.difference.item(), test.auroc.p.item()
+        >>> test.difference.item(), test.p.item()
         (0.25, 0.47)
     """
-    paired = PairedScores(target, scores, pairs=pairs, units=units, threads=threads)
+    paired = PairedScores(target, scores, metric=metric, pairs=pairs, units=units, threads=threads)
     size = paired.chunk_draws()
     chunks = (
         draw_swaps(paired.unit_count, draws=min(size, draws - first), seed=seed, first=first)
@@ -129,6 +118,7 @@ def permutation_test_of_swaps(
     target: ArrayLike,
     scores: ArrayLike,
     *,
+    metric: Discrimination,
     pairs: Sequence[tuple[int, int]],
     judged: ArrayLike,
     units: Sequence[str] | Sequence[int] | np.ndarray,
@@ -140,6 +130,7 @@ def permutation_test_of_swaps(
     Args:
         target: (records, labels) of 0 and 1.
         scores: (encoders, records, labels) finite numbers.
+        metric: "auroc" or "average_precision".
         pairs: (A, B) numbers of encoders.
         judged: bool (labels,), the labels of the macro average.
         units: (records,) patient or record ids.
@@ -149,9 +140,31 @@ def permutation_test_of_swaps(
     Raises:
         UsageError, DataError: as `permutation_test`, or swaps of another shape.
     """
-    return _test(
-        PairedScores(target, scores, pairs=pairs, units=units, threads=threads), swaps, judged=judged, threads=threads
-    )
+    paired = PairedScores(target, scores, metric=metric, pairs=pairs, units=units, threads=threads)
+    return _test(paired, swaps, judged=judged, threads=threads)
+
+
+def midranks(scores: np.ndarray) -> np.ndarray:
+    """Each score's rank among those of its own encoder and label, equal scores their mean rank.
+
+    Exchanged in place of the scores they make a test that depends on their order alone: a transform of one encoder's
+    scores that keeps it changes no p-value, as it changes no AUROC and no average precision.
+
+    Args:
+        scores: (encoders, records, labels) finite numbers.
+
+    Returns:
+        float64 of the same shape, from 1.
+
+    Example:
+        >>> midranks(np.array([[[0.5], [-7.0], [0.5]]])).ravel().tolist()
+        [2.5, 1.0, 2.5]
+    """
+    ranks = np.empty(scores.shape, np.float64)
+    for encoder, label in np.ndindex(scores.shape[0], scores.shape[2]):
+        _, inverse, sizes = np.unique(scores[encoder, :, label], return_inverse=True, return_counts=True)
+        ranks[encoder, :, label] = (np.cumsum(sizes) - (sizes - 1) / 2)[inverse]
+    return ranks
 
 
 def _test(
@@ -159,55 +172,33 @@ def _test(
 ) -> PermutationTest:
     sums = paired.observed()
     observed = paired.differences(sums)
-    auroc = _Tally(observed.auroc, np.abs(sums.auroc), judged=judged)
-    precision = _Tally(observed.average_precision, np.abs(observed.average_precision) - _TIE, judged=judged)
+    exact = paired.metric == "auroc"
+    farness = np.abs(sums) if exact else np.abs(observed) - ROUNDING
+    macro_observed = macro_draws(observed, judged=judged)
+    exceeding, macro_exceeding = np.zeros(observed.shape, np.int64), np.zeros(macro_observed.shape, np.int64)
     draws = 0
     for chunk in chunks:
         sums = paired.count(np.asarray(chunk), threads=threads)
         found = paired.differences(sums)
-        auroc.add(found.auroc, compared=sums.auroc)
-        precision.add(found.average_precision, compared=found.average_precision)
+        exceeding += (np.abs(sums if exact else found) >= farness).sum(axis=0)
+        macro = macro_draws(found, judged=judged)
+        macro_exceeding += (np.abs(macro) >= np.abs(macro_observed) - ROUNDING).sum(axis=0)
         draws += len(chunk)
     if draws == 0:
         raise UsageError("draws: expected at least 1, found none.")
+    undefined, macro_undefined = np.isnan(observed), np.isnan(macro_observed)
     return PermutationTest(
+        metric=paired.metric,
         pairs=paired.pairs,
         draws=draws,
         units=paired.unit_count,
-        auroc=auroc.test(draws, reasons=_reasons(paired.target, "auroc")),
-        average_precision=precision.test(draws, reasons=_reasons(paired.target, "average_precision")),
+        difference=observed,
+        exceeding=np.where(undefined, -1, exceeding),
+        p=np.where(undefined, np.nan, (1 + exceeding) / (1 + draws)),
+        reasons=tuple(undefined_reason(column, metric=paired.metric) for column in paired.target.T),
+        macro_difference=macro_observed,
+        macro_exceeding=np.where(macro_undefined, -1, macro_exceeding),
+        macro_p=np.where(macro_undefined, np.nan, (1 + macro_exceeding) / (1 + draws)),
+        # Targets are common to all pairs, and so is what is undefined.
+        macro_reason=macro_average(observed[0], judged=judged).reason,
     )
-
-
-def _reasons(target: np.ndarray, metric: Discrimination) -> tuple[str | None, ...]:
-    return tuple(undefined_reason(column, metric=metric) for column in target.T)
-
-
-class _Tally:
-    """How many draws are at least as far from 0 as the observed difference, for one metric."""
-
-    def __init__(self, observed: np.ndarray, farness: np.ndarray, *, judged: ArrayLike) -> None:
-        """`farness`: (pairs, labels), what a draw's compared value must reach in size."""
-        self.observed, self.farness, self.judged = observed, farness, judged
-        self.macro_observed = macro_draws(observed, judged=judged)
-        self.exceeding = np.zeros(observed.shape, dtype=np.int64)
-        self.macro_exceeding = np.zeros(self.macro_observed.shape, dtype=np.int64)
-
-    def add(self, differences: np.ndarray, *, compared: np.ndarray) -> None:
-        self.exceeding += (np.abs(compared) >= self.farness).sum(axis=0)
-        macro = macro_draws(differences, judged=self.judged)
-        self.macro_exceeding += (np.abs(macro) >= np.abs(self.macro_observed) - _TIE).sum(axis=0)
-
-    def test(self, draws: int, *, reasons: tuple[str | None, ...]) -> SwapTest:
-        undefined, macro_undefined = np.isnan(self.observed), np.isnan(self.macro_observed)
-        return SwapTest(
-            difference=self.observed,
-            exceeding=np.where(undefined, -1, self.exceeding),
-            p=np.where(undefined, np.nan, (1 + self.exceeding) / (1 + draws)),
-            reasons=reasons,
-            macro_difference=self.macro_observed,
-            macro_exceeding=np.where(macro_undefined, -1, self.macro_exceeding),
-            macro_p=np.where(macro_undefined, np.nan, (1 + self.macro_exceeding) / (1 + draws)),
-            # Targets are common to all pairs, and so is what is undefined.
-            macro_reason=macro_average(self.observed[0], judged=self.judged).reason,
-        )

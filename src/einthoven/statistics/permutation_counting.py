@@ -1,55 +1,92 @@
-"""What a swap does to the AUROC and average precision of two encoders, counted for many swaps side by side.
+"""What a swap does to the AUROCs of two encoders, for many swaps at once.
 
-In a swap some records exchange their two scores. Encoder A then holds one score of each record and B the other, so
-whatever A holds of the 2n scores tells what B holds: one walk down the merged order gives both.
-
-The difference of two AUROCs needs no walk at all, as it is linear in the swaps. Write e = 1 where a record keeps its
-scores and -1 where it exchanges them. A pair of a positive i and a negative j is in order, tied or out of order by
-their scores, and what A gains from it over B depends on (e_i, e_j) and changes sign with both of them; the only such
-functions are u e_i + v e_j. Summed over pairs: 4 P N (AUROC_A - AUROC_B) = sum of h_r e_r with integers h_r, where a
-positive's h is how far its score under A is above its score under B in the merged order of negatives, and a negative's
-how far below among positives. The sum is exact, and a tie with the observed difference is found without rounding.
+In a swap some records exchange their two scores. The difference of two AUROCs is linear in the swaps. Write e = 1 where
+a record keeps its scores and -1 where it exchanges them. A pair of a positive i and a negative j is in order, tied or
+out of order by their scores, and what A gains from it over B depends on (e_i, e_j) and changes sign with both of them;
+the only such functions are u e_i + v e_j. Summed over pairs: 4 P N (AUROC_A - AUROC_B) = sum of h_r e_r with integers
+h_r, where a positive's h is how far its score under A is above its score under B in the merged order of negatives, and
+a negative's how far below among positives. So all swaps are one product of matrices, and it is exact: no |h_r| is
+above 4 N (of a positive) or 4 P (of a negative), hence no partial sum above 8 P N, and float64 holds every integer up
+to 2^53, which 8 P N cannot reach below 67 million records.
+A tie with the observed difference is found without rounding.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Protocol
 
 import numpy as np
-from numba import njit
 
-# Swaps counted side by side: wide enough for vector instructions, and the counters of a block stay in the L1 cache.
+from einthoven.foundation.errors import UsageError
+
+# Draws are counted in chunks of so many: the compiled kernel of average precision counts them side by side.
 BLOCK = 256
+# float64 holds every integer up to here.
+_EXACT = 2**53
+# Numbers of a block of swaps that are converted for the product: 32 MiB of float64.
+_CONVERTED = 2**22
 
 
-class PairLayout(NamedTuple):
-    """Two encoders' scores of a label in the order in which they are counted.
-
-    A step is a run of equal scores that holds a positive, with the negatives since the step before; negatives below the
-    last step do not matter for average precision. A swapped unit takes its record's first score out of A and puts its
-    second in; where both are in one step nothing changes, and the record is left out.
+class SwapCounter(Protocol):
+    """The difference of one metric, times a number that no swap changes, in every swap.
 
     Attributes:
-        gains: int64 (units,), the h of the module's text, summed over the records of a unit.
-        negatives: int32, units whose swap takes a negative out of A in a step, then units whose swap puts one in.
-        negative_bounds: int32 (2 steps + 1,), where those lists begin: out, in, out, in, ..., and the end.
-        positives: int32, the same of positives.
-        positive_bounds: int32 (2 steps + 1,).
-        negatives_a: int32 (steps,), negatives down to the end of a step by A's own scores.
-        negatives_b: int32 (steps,), by B's own scores.
-        positives_a: int32 (steps,), positives down to the end of a step by A's own scores.
-        positives_b: int32 (steps,), by B's own scores.
+        divisor: float64 (labels,), that number; NaN where the metric is undefined.
     """
 
-    gains: np.ndarray
-    negatives: np.ndarray
-    negative_bounds: np.ndarray
-    positives: np.ndarray
-    positive_bounds: np.ndarray
-    negatives_a: np.ndarray
-    negatives_b: np.ndarray
-    positives_a: np.ndarray
-    positives_b: np.ndarray
+    divisor: np.ndarray
+
+    def observed(self) -> np.ndarray:
+        """(pairs, labels), where nothing is swapped."""
+        ...
+
+    def count(self, swaps: np.ndarray, *, threads: int | None) -> np.ndarray:
+        """(draws, pairs, labels) of bool (draws, units)."""
+        ...
+
+
+class AurocSums(SwapCounter):
+    """4 P N times the difference of the AUROCs, in int64 and exact.
+
+    Raises:
+        UsageError: so many records that a sum could be beyond what float64 holds exactly.
+    """
+
+    def __init__(
+        self,
+        target: np.ndarray,
+        scores: np.ndarray,
+        *,
+        pairs: tuple[tuple[int, int], ...],
+        unit_of_record: np.ndarray,
+        unit_count: int,
+    ) -> None:
+        self._shape = len(pairs), target.shape[1]
+        gains = np.empty((unit_count, *self._shape), np.int64)
+        for label in range(target.shape[1]):
+            ranks, distinct = falling_ranks(scores[:, :, label])
+            for pair, (a, b) in enumerate(pairs):
+                moved = auroc_gains(ranks[a], ranks[b], distinct, target[:, label])
+                gains[:, pair, label] = sum_by_unit(moved, unit_of_record, unit_count)
+        check_exact(gains)
+        self._observed = gains.sum(axis=0)
+        self._gains = gains.reshape(unit_count, -1).astype(np.float64)
+        positives = target.sum(axis=0, dtype=np.int64)
+        both = 4 * positives * (len(target) - positives)
+        self.divisor = np.where(both > 0, both, np.nan)
+
+    def observed(self) -> np.ndarray:
+        """Int64 (pairs, labels), where nothing is swapped."""
+        return self._observed
+
+    def count(self, swaps: np.ndarray, *, threads: int | None = None) -> np.ndarray:
+        """Int64 (draws, pairs, labels); threads are those of the matrix product."""
+        sums = np.empty((len(swaps), *self._shape), np.int64)
+        step = max(1, _CONVERTED // max(1, swaps.shape[1]))
+        for first in range(0, len(swaps), step):
+            moved = np.rint(swaps[first : first + step].astype(np.float64) @ self._gains).astype(np.int64)
+            sums[first : first + step] = self._observed - 2 * moved.reshape(-1, *self._shape)
+        return sums
 
 
 def falling_ranks(scores: np.ndarray) -> tuple[np.ndarray, int]:
@@ -70,194 +107,52 @@ def falling_ranks(scores: np.ndarray) -> tuple[np.ndarray, int]:
     return (len(distinct) - 1 - inverse.reshape(scores.shape)).astype(np.int32), len(distinct)
 
 
-def swap_blocks(swaps: np.ndarray) -> np.ndarray:
-    """Draws in the order in which they are counted.
-
-    Args:
-        swaps: bool (draws, units).
-
-    Returns:
-        int8 (blocks, units, BLOCK); the last block is filled up with draws that swap nothing.
-    """
-    draws, units = swaps.shape
-    blocks = -(-draws // BLOCK)
-    padded = np.zeros((blocks * BLOCK, units), dtype=np.int8)
-    padded[:draws] = swaps
-    return np.ascontiguousarray(padded.reshape(blocks, BLOCK, units).transpose(0, 2, 1))
-
-
-# Kernels are compiled in each process (a few seconds together) and not cached on disk: a cache would be written beside
-# the package. numpy's error model leaves out a check for division by zero that would keep divisions one by one.
-@njit(nogil=True, error_model="numpy")
-def pair_layout(
-    ranks_a: np.ndarray,
-    ranks_b: np.ndarray,
-    distinct: int,
-    present: np.ndarray,
-    unit_of_record: np.ndarray,
-    unit_count: int,
-) -> PairLayout:
-    """Put the merged scores of two encoders in the order in which they are counted; linear in the records.
+def auroc_gains(ranks_a: np.ndarray, ranks_b: np.ndarray, distinct: int, present: np.ndarray) -> np.ndarray:
+    """The h of the module's text.
 
     Args:
         ranks_a: int32 (records,), from `falling_ranks`.
         ranks_b: int32 (records,), from the same call.
         distinct: how many ranks there are.
         present: uint8 (records,) of 0 and 1.
-        unit_of_record: int64 (records,), from 0.
-        unit_count: how many units there are.
+
+    Returns:
+        int64 (records,).
+
+    Example:
+        >>> ranks, distinct = falling_ranks(np.array([[0.9, 0.1], [0.1, 0.9]]))
+        >>> auroc_gains(ranks[0], ranks[1], distinct, np.array([1, 0], dtype=np.uint8)).tolist()
+        [2, 2]
     """
-    records = len(present)
-    # At each rank: positives and negatives of both encoders above it, the step it belongs to.
-    positives_above = np.zeros(distinct + 1, np.int64)
-    negatives_above = np.zeros(distinct + 1, np.int64)
-    for record in range(records):
-        above = positives_above if present[record] == 1 else negatives_above
-        above[ranks_a[record] + 1] += 1
-        above[ranks_b[record] + 1] += 1
-    step_of_rank = np.empty(distinct, np.int32)
-    steps = 0
-    for rank in range(distinct):
-        step_of_rank[rank] = steps
-        if positives_above[rank + 1] > 0:
-            steps += 1
-        positives_above[rank + 1] += positives_above[rank]
-        negatives_above[rank + 1] += negatives_above[rank]
+    positive = present == 1
 
-    gains = np.zeros(unit_count, np.int64)
-    bounds = np.zeros((2, 2 * steps + 1), np.int32)
-    own = np.zeros((2, 2, steps), np.int32)
-    for record in range(records):
-        kind = present[record]
-        # Twice how many of the other class are above, counting ties as halves; lower ranks are higher scores.
-        above = negatives_above if kind == 1 else positives_above
-        a, b = ranks_a[record], ranks_b[record]
-        higher = above[b] + above[b + 1] - above[a] - above[a + 1]
-        gains[unit_of_record[record]] += higher if kind == 1 else -higher
-        out_step, in_step = step_of_rank[a], step_of_rank[b]
-        if out_step < steps:
-            own[kind, 0, out_step] += 1
-        if in_step < steps:
-            own[kind, 1, in_step] += 1
-        if out_step != in_step:
-            if out_step < steps:
-                bounds[kind, 2 * out_step + 1] += 1
-            if in_step < steps:
-                bounds[kind, 2 * in_step + 2] += 1
-    for kind in range(2):
-        for place in range(2 * steps):
-            bounds[kind, place + 1] += bounds[kind, place]
-        for step in range(1, steps):
-            own[kind, 0, step] += own[kind, 0, step - 1]
-            own[kind, 1, step] += own[kind, 1, step - 1]
+    def twice_above(chosen: np.ndarray) -> np.ndarray:
+        """Twice how many of both encoders' scores are above each rank, counting ties as halves."""
+        here = sum(np.bincount(ranks[chosen], minlength=distinct) for ranks in (ranks_a, ranks_b))
+        down_to = np.cumsum(here)
+        return 2 * down_to - here
 
-    negatives = np.empty(bounds[0, -1], np.int32)
-    positives = np.empty(bounds[1, -1], np.int32)
-    free = bounds.copy()
-    for record in range(records):
-        kind = present[record]
-        out_step, in_step = step_of_rank[ranks_a[record]], step_of_rank[ranks_b[record]]
-        if out_step == in_step:
-            continue
-        units = positives if kind == 1 else negatives
-        if out_step < steps:
-            units[free[kind, 2 * out_step]] = unit_of_record[record]
-            free[kind, 2 * out_step] += 1
-        if in_step < steps:
-            units[free[kind, 2 * in_step + 1]] = unit_of_record[record]
-            free[kind, 2 * in_step + 1] += 1
-    return PairLayout(gains, negatives, bounds[0], positives, bounds[1], own[0, 0], own[0, 1], own[1, 0], own[1, 1])
+    # Lower ranks are higher scores.
+    negatives, positives = twice_above(~positive), twice_above(positive)
+    higher = np.where(positive, negatives[ranks_b] - negatives[ranks_a], positives[ranks_a] - positives[ranks_b])
+    return higher.astype(np.int64)
 
 
-def observed_sums(layout: PairLayout) -> tuple[int, float]:
-    """What `count_auroc` and `count_average_precision` give where nothing is swapped."""
-    terms = [
-        np.diff(positives, prepend=0) * (positives / np.maximum(1, positives + negatives))
-        for positives, negatives in (
-            (layout.positives_a, layout.negatives_a),
-            (layout.positives_b, layout.negatives_b),
+def sum_by_unit(values: np.ndarray, unit_of_record: np.ndarray, unit_count: int) -> np.ndarray:
+    """Int64 (units,): the sum of integers over the records of each unit."""
+    sums = np.zeros(unit_count, np.int64)
+    np.add.at(sums, unit_of_record, values)
+    return sums
+
+
+def check_exact(gains: np.ndarray) -> None:
+    """Refuse integers (units, ...) whose sums over some of the units float64 might not hold.
+
+    Raises:
+        UsageError: the sum of their sizes reaches 2^53.
+    """
+    if gains.size and int(np.abs(gains).sum(axis=0).max()) >= _EXACT:
+        raise UsageError(
+            "The swap test of AUROC counts in numbers below 2^53; these are so many records that a sum could be "
+            "beyond. Take the bootstrap, or fewer records."
         )
-    ]
-    return int(layout.gains.sum()), float((terms[0] - terms[1]).sum())
-
-
-@njit(nogil=True, error_model="numpy")
-def count_auroc(gains: np.ndarray, blocks: np.ndarray, sums: np.ndarray) -> None:
-    """Fill `sums`, int64 (blocks, BLOCK): 4 P N times the difference of the AUROCs in every swap."""
-    unswapped = gains.sum()
-    for block in range(len(blocks)):
-        moved = np.zeros(BLOCK, np.int64)
-        for unit in range(len(gains)):
-            gain = gains[unit]
-            if gain == 0:
-                continue
-            row = blocks[block, unit]
-            for draw in range(BLOCK):
-                moved[draw] += gain * row[draw]
-        for draw in range(BLOCK):
-            sums[block, draw] = unswapped - 2 * moved[draw]
-
-
-@njit(nogil=True, error_model="numpy")
-def count_average_precision(layout: PairLayout, blocks: np.ndarray, sums: np.ndarray) -> None:
-    """Fill `sums`, float64 (blocks, BLOCK): P times the difference of the average precisions in every swap.
-
-    The terms of A and B are subtracted step by step, so that exchanging A and B changes the sign and no bit else.
-    """
-    steps = len(layout.positives_a)
-    for block in range(len(blocks)):
-        # What swaps have put into A down to here; B has lost the same.
-        negatives_in = np.zeros(BLOCK, np.int32)
-        positives_in = np.zeros(BLOCK, np.int32)
-        before = np.empty(BLOCK, np.int32)
-        total = np.zeros(BLOCK, np.float64)
-        gained_a, gained_b = np.int32(0), np.int32(0)
-        for step in range(steps):
-            first, last = layout.negative_bounds[2 * step], layout.negative_bounds[2 * step + 2]
-            middle = layout.negative_bounds[2 * step + 1]
-            for place in range(first, middle):
-                row = blocks[block, layout.negatives[place]]
-                for draw in range(BLOCK):
-                    negatives_in[draw] -= row[draw]
-            for place in range(middle, last):
-                row = blocks[block, layout.negatives[place]]
-                for draw in range(BLOCK):
-                    negatives_in[draw] += row[draw]
-
-            first, last = layout.positive_bounds[2 * step], layout.positive_bounds[2 * step + 2]
-            middle = layout.positive_bounds[2 * step + 1]
-            found_a, found_b = layout.positives_a[step], layout.positives_b[step]
-            passed_a, passed_b = layout.negatives_a[step], layout.negatives_b[step]
-            own_a, own_b = found_a - gained_a, found_b - gained_b
-            gained_a, gained_b = found_a, found_b
-            if own_a + own_b == 1 and last - first == 1:
-                # One score of one positive, by far the most common step: it is A's or B's, and one division does.
-                row = blocks[block, layout.positives[first]]
-                for draw in range(BLOCK):
-                    swapped = np.int32(row[draw])
-                    positives_in[draw] += swapped * (own_b - own_a)
-                    in_a = (swapped == 1) == (own_b == 1)
-                    sign = np.int32(1) if in_a else np.int32(-1)
-                    found = (found_a if in_a else found_b) + sign * positives_in[draw]
-                    passed = (passed_a if in_a else passed_b) + sign * negatives_in[draw]
-                    total[draw] += np.float64(sign * found) / np.float64(found + passed)
-                continue
-            before[:] = positives_in
-            for place in range(first, middle):
-                row = blocks[block, layout.positives[place]]
-                for draw in range(BLOCK):
-                    positives_in[draw] -= row[draw]
-            for place in range(middle, last):
-                row = blocks[block, layout.positives[place]]
-                for draw in range(BLOCK):
-                    positives_in[draw] += row[draw]
-            for draw in range(BLOCK):
-                more = positives_in[draw] - before[draw]
-                of_a = np.float64(found_a + positives_in[draw])
-                of_b = np.float64(found_b - positives_in[draw])
-                # An encoder may hold nothing so far; then it gained nothing either, and its term is 0 of 1.
-                all_a = max(1.0, of_a + np.float64(passed_a + negatives_in[draw]))
-                all_b = max(1.0, of_b + np.float64(passed_b - negatives_in[draw]))
-                total[draw] += np.float64(own_a + more) * (of_a / all_a) - np.float64(own_b - more) * (of_b / all_b)
-        for draw in range(BLOCK):
-            sums[block, draw] = total[draw]

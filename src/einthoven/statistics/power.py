@@ -8,22 +8,18 @@ two encoders err, and how alike the records of one patient are. After a study, i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, owens_t
 
 from einthoven.foundation.errors import UsageError
-from einthoven.metrics.arguments import check_targets
+
+from .rounding import ROUNDING
 
 _MOST_POSITIVES = 1e9
 _FINE = 1e-9
 # Differences that are tried in turn, from 0 to an AUROC of 1.
 _TRIED = 512
-# 1 - 0.9 is a little less than 0.1.
-_EQUAL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -66,23 +62,6 @@ class Assumptions:
 
 
 @dataclass(frozen=True)
-class EffectiveSupport:
-    """Test records counted as far as they are independent.
-
-    Attributes:
-        positives, negatives: records with and without the label.
-        positive_patients: patients with at least one record that has it.
-        effective_positives, effective_negatives: as many independent records would say as much.
-    """
-
-    positives: int
-    negatives: int
-    positive_patients: int
-    effective_positives: float
-    effective_negatives: float
-
-
-@dataclass(frozen=True)
 class SmallestDifference:
     """The smallest true difference that is found with the assumed power; NaN where there is none, with the reason."""
 
@@ -119,6 +98,18 @@ def difference_error(difference: float, positives: float, negatives: float, assu
     """Standard error of the difference of two AUROCs on the same records, one at `assumed.auroc`, one that far above.
 
     Hanley and McNeil, Radiology 148, 839 (1983), equation 2.
+
+    Args:
+        difference: how far the other lies above; an AUROC of 1 is the most.
+        positives, negatives: independent test records with and without the label.
+        assumed: AUROC of the weaker one and correlation.
+
+    Raises:
+        UsageError: no positive or negative.
+
+    Example:
+        >>> round(difference_error(0.05, 50, 450, Assumptions()), 4)
+        0.0261
     """
     low = auroc_variance(assumed.auroc, positives, negatives)
     high = auroc_variance(min(assumed.auroc + difference, 1.0), positives, negatives)
@@ -130,6 +121,7 @@ def smallest_difference(positives: float, negatives: float, assumed: Assumptions
 
     Args:
         positives, negatives: independent test records with and without the label; see `effective_support`.
+        assumed: None is the defaults of `Assumptions`.
 
     Returns:
         the least d with d = z SE(d), where z sums the quantiles of level and power; NaN where no encoder would be told
@@ -168,8 +160,17 @@ def smallest_difference(positives: float, negatives: float, assumed: Assumptions
 def power_to_show(difference: float, positives: float, negatives: float, assumed: Assumptions | None = None) -> float:
     """The chance that a true difference of AUROC is found, at the assumed level; NaN without positives or negatives.
 
+    Args:
+        difference: the true one, above 0.
+        positives, negatives: independent test records with and without the label.
+        assumed: None is the defaults of `Assumptions`.
+
     Raises:
         UsageError: a difference that is not above 0 or reaches beyond an AUROC of 1.
+
+    Example:
+        >>> round(power_to_show(0.05, 50, 2000), 2)
+        0.57
     """
     assumed = assumed or Assumptions()
     check_difference(difference, assumed)
@@ -187,7 +188,8 @@ def check_difference(difference: float, assumed: Assumptions) -> None:
     Raises:
         UsageError: such a difference.
     """
-    if not 0 < difference <= 1 - assumed.auroc + _EQUAL:
+    # 1 - 0.9 is a little less than 0.1.
+    if not 0 < difference <= 1 - assumed.auroc + ROUNDING:
         raise UsageError(
             f"difference: expected above 0 and at most {1 - assumed.auroc:g} (1 minus the assumed AUROC of "
             f"{assumed.auroc:g}), found {difference!r}."
@@ -226,46 +228,3 @@ def needed_positives(difference: float, *, prevalence: float, assumed: Assumptio
         middle = math.floor((low + high) / 2)
         low, high = (low, middle) if enough(middle) else (middle, high)
     return float(low) if enough(low) else float(high)
-
-
-def effective_support(
-    target: ArrayLike, patients: Sequence[str] | np.ndarray, *, alike: float = 1.0
-) -> EffectiveSupport:
-    """How many independent records the positives and negatives of a label amount to.
-
-    Records of one patient repeat each other. With k_i records in patient i and a correlation `alike` between two of
-    them, sum(k) records say as much as sum(k) / (1 + (sum(k^2) / sum(k) - 1) alike) independent ones (Kish, Survey
-    Sampling, 1965, section 8.2, for clusters of unequal size).
-
-    Args:
-        target: (records,) of 0 and 1.
-        patients: (records,) ids.
-        alike: from 0, records of a patient count in full, to 1, they say nothing new.
-
-    Raises:
-        UsageError: shapes that do not fit, or `alike` outside its range.
-    """
-    present = check_targets(target, dimensions=1).astype(bool)
-    ids = np.asarray(patients)
-    if ids.shape != present.shape:
-        raise UsageError(f"patients: expected one for each of {len(present)} records, found shape {ids.shape}.")
-    if not 0 <= alike <= 1:
-        raise UsageError(f"alike: expected a number from 0 to 1, found {alike!r}.")
-    _, number = np.unique(ids, return_inverse=True)
-    of_patient = [np.bincount(number[chosen], minlength=1) for chosen in (present, ~present)]
-    effective = [_independent(counts, alike) for counts in of_patient]
-    return EffectiveSupport(
-        positives=int(present.sum()),
-        negatives=int((~present).sum()),
-        positive_patients=int((of_patient[0] > 0).sum()),
-        effective_positives=effective[0],
-        effective_negatives=effective[1],
-    )
-
-
-def _independent(counts: np.ndarray, alike: float) -> float:
-    total = float(counts.sum())
-    if total == 0:
-        return 0.0
-    # At least the one record that is there, which rounding must not take away.
-    return max(1.0, total / (1 + (float((counts.astype(np.float64) ** 2).sum()) / total - 1) * alike))

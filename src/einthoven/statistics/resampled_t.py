@@ -10,8 +10,7 @@ from scipy.special import stdtr, stdtrit
 
 from einthoven.foundation.errors import DataError, UsageError
 
-# Runs that are equal in decimal numbers differ by some 1e-16 of the values they were computed from.
-_EQUAL = 1e-12
+from .rounding import ROUNDING
 
 ZERO_VARIANCE = "zero variance over the runs: the interval is undefined, not infinitely narrow"
 
@@ -105,7 +104,8 @@ def resampled_t(
     deviation = np.where(present, runs - mean[..., None], 0.0)
     sd = np.sqrt(_over((deviation**2).sum(axis=-1), count - 1))
     size = np.abs(filled).max(axis=-1, initial=0.0) if scale is None else np.asarray(scale, dtype=np.float64)
-    constant = (count >= 2) & (sd <= _EQUAL * size)
+    # Runs that are equal in decimal numbers are so within rounding of the values they were computed from.
+    constant = (count >= 2) & (sd <= ROUNDING * size)
     reason = np.full(count.shape, None, dtype=object)
     reason[np.isnan(np.broadcast_to(ratio, count.shape))] = "the sizes of the training and test sets are unknown"
     reason[constant] = ZERO_VARIANCE
@@ -186,7 +186,7 @@ def largest_gap(values: ArrayLike, *, smallest: float = 0.10) -> LargestGap:
     gap = np.where(count >= 2, comparable.max(axis=-1), np.nan)
     below = np.where(count >= 2, place + 1, 0)
     # 0.9 - 0.8 is a little less than 0.1.
-    wide = (count >= 3) & (np.nan_to_num(gap) >= smallest - _EQUAL)
+    wide = (count >= 3) & (np.nan_to_num(gap) >= smallest - ROUNDING)
     return LargestGap(gap=gap, below=below, above=np.where(count >= 2, count - below, 0), bimodal=wide)
 
 

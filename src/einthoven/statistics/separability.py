@@ -13,9 +13,7 @@ from scipy.stats import norm
 from einthoven.foundation.errors import UsageError
 
 from .intervals import MINIMUM_DEFINED
-
-# A difference of means that is exactly zero in rational numbers comes out of floating point within about 1e-16.
-_ZERO = 1e-12
+from .rounding import ROUNDING
 
 
 @dataclass(frozen=True)
@@ -66,12 +64,18 @@ def separability(
         alpha: two-sided level of the family.
         power: with which a true difference is to be found.
         comparisons: in the family; None is all pairs. The level of each is alpha divided by it (Bonferroni).
+        minimum_defined: smallest share of draws in which both of a pair are defined.
 
     Returns:
         one for each pair, in the order (0, 1), (0, 2), ..., (1, 2), ...
 
     Raises:
         UsageError: shapes that do not fit, or a setting outside its range.
+
+    Example:
+        >>> (pair,) = separability([0.9, 0.8], [[0.88, 0.8], [0.92, 0.8]], encoders=["a", "b"])
+        >>> round(pair.difference, 3), round(pair.smallest, 3)
+        (0.1, 0.079)
     """
     values, drawn = np.asarray(points, dtype=np.float64), np.asarray(draws, dtype=np.float64)
     count = len(encoders)
@@ -109,5 +113,8 @@ def _pair(
     correlation = float(((one - one.mean()) * (other - other.mean())).mean() / spread) if spread > 0 else math.nan
     smallest = z * error
     # The error falls with the root of the number of patients.
-    times = (smallest / difference) ** 2 if abs(difference) > _ZERO else math.inf if smallest > _ZERO else math.nan
+    if abs(difference) > ROUNDING:
+        times = (smallest / difference) ** 2
+    else:
+        times = math.inf if smallest > ROUNDING else math.nan
     return Separability(encoders[a], encoders[b], difference, error, correlation, smallest, times, None)

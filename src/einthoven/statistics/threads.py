@@ -26,10 +26,19 @@ def for_each(function: Callable[[Item], object], items: Iterable[Item], *, threa
     Raises:
         UsageError: fewer than one thread.
     """
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads: expected at least 1, found {threads}.")
+    check_threads(threads)
     with ThreadPoolExecutor(max_workers=threads or _cores()) as pool:
         list(pool.map(function, items))
+
+
+def check_threads(threads: int | None) -> None:
+    """Refuse fewer than one thread; None is one for each core.
+
+    Raises:
+        UsageError: fewer than one thread.
+    """
+    if threads is not None and threads < 1:
+        raise UsageError(f"threads: expected at least 1, found {threads}.")
 
 
 def _cores() -> int:

@@ -18,6 +18,11 @@ _SCORES = ("score", "logit", "probability")
 # Read from a CSV as they are written: as numbers, patients 01 and 1 would be one.
 _TEXTS = ("record_id", "patient_id", "label", "split")
 _SHOWN = 5
+_COLUMNS = 8
+_EXAMPLE = (
+    "A usable table begins so: record_id,patient_id,label,target,score / r1,p1,AFIB,1,2.3 / r1,p1,SBRAD,0,-1.7 "
+    "(patient_id may be left out)."
+)
 
 
 def read_prediction_tables(files: Sequence[Path]) -> Predictions:
@@ -29,15 +34,19 @@ def read_prediction_tables(files: Sequence[Path]) -> Predictions:
 
     Raises:
         DataError: a file cannot be read, lacks a column, names a record and label twice, has a score that is not
-            finite, or the files do not hold the same records, labels, targets and kind of score; the message says
-            which.
+            finite or a probability outside [0, 1], or the files do not hold the same records, labels, targets and
+            patients; the message says which and what to do.
     """
     read = [_read(file) for file in files]
-    tables = [table for table, _ in read]
-    if len({table.columns[-1] for table in tables}) > 1:
-        found = ", ".join(f"{table.columns[-1]} in {file}" for file, table in zip(files, tables, strict=True))
-        raise DataError(f"Scores of one scale were expected, as a swap puts one in another's place; found {found}.")
-    tables = [table.rename({table.columns[-1]: "score"}) for table in tables]
+    tables = [table.rename({table.columns[-1]: "score"}) for table, _ in read]
+    scales = tuple(table.columns[-1] for table, _ in read)
+    having = [has for _, has in read]
+    if any(having) and not all(having):
+        with_, without = files[having.index(True)], files[having.index(False)]
+        raise DataError(
+            f"{with_} has a column patient_id and {without} has none. Records of one patient are drawn together: add "
+            "the column to both, or take it out of both where every record is of another patient."
+        )
     first = tables[0]
     for file, table in zip(files[1:], tables[1:], strict=True):
         _check_same(files[0], first, file, table)
@@ -62,7 +71,8 @@ def read_prediction_tables(files: Sequence[Path]) -> Predictions:
         record_ids=places[0]["record_id"].to_numpy().reshape(shape)[:, 0],
         patient_ids=places[0]["patient_id"].to_numpy().reshape(shape)[:, 0],
         reasons=(None,) * len(labels),
-        has_patients=all(has for _, has in read),
+        has_patients=all(having),
+        scales=scales,
     )
 
 
@@ -89,15 +99,20 @@ def _read(file: Path) -> tuple[pl.DataFrame, bool]:
     score = next((name for name in _SCORES if name in table.columns), None)
     if missing or score is None:
         lacking = ", ".join([*missing, *([] if score else [" or ".join(_SCORES)])])
-        raise DataError(
-            f"{file} lacks {lacking}; it has {', '.join(table.columns)}. One row for each record and label was "
-            "expected."
-        )
+        raise DataError(f"{file} lacks {lacking}; it has {_some(table.columns)}. {_what_is_wrong(table.columns)}")
     if "split" in table.columns:
         table = table.filter(pl.col("split") == "test")
     if not len(table):
         raise DataError(f"{file} has no row" + (" of split `test`." if "split" in table.columns else "."))
     unit = "patient_id" if "patient_id" in table.columns else "record_id"
+    words = table.filter(pl.col("target").is_not_null() & pl.col("target").cast(pl.Float64, strict=False).is_null())
+    if table["target"].dtype == pl.String and len(words):
+        found_words = table["target"].drop_nulls().unique(maintain_order=True).head(_SHOWN).to_list()
+        raise DataError(
+            f"{file}: targets of 0 and 1 were expected, found {', '.join(map(repr, found_words))}. Write 1 where the "
+            "record has the label of its row and 0 where it has not; of classes that exclude each other make one row "
+            f"for each record and class. {_EXAMPLE}"
+        )
     texts = {"record_id": pl.col("record_id"), "patient_id": pl.col(unit), "label": pl.col("label")}
     try:
         found = table.select(
@@ -124,6 +139,13 @@ def _read(file: Path) -> tuple[pl.DataFrame, bool]:
     wrong = ~found["target"].is_in([0.0, 1.0])
     if wrong.any():
         raise DataError(f"{file}: targets of 0 and 1 were expected; found {found['target'].filter(wrong)[0]:g}.")
+    outside = found.filter((pl.col(score) < 0) | (pl.col(score) > 1)) if score == "probability" else found.clear()
+    if len(outside):
+        raise DataError(
+            f"{file}: probabilities from 0 to 1 were expected; {len(outside)} of {len(found)} rows are outside; first: "
+            f"{outside[score][0]:g} of record {outside['record_id'][0]}, label {outside['label'][0]}. Name the column "
+            "`logit` or `score` if it holds such."
+        )
     infinite = found.filter(pl.col(score).is_infinite())
     if len(infinite):
         raise DataError(
@@ -147,6 +169,28 @@ def _read(file: Path) -> tuple[pl.DataFrame, bool]:
     return found, "patient_id" in table.columns
 
 
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _COLUMNS} more" if len(names) > _COLUMNS else ""
+    return ", ".join(names[:_COLUMNS]) + more
+
+
+def _what_is_wrong(columns: Sequence[str]) -> str:
+    """What a table that is not one row a record and label looks like, and what to do."""
+    for mark, name in ((";", "';'"), ("\t", "tabs")):
+        if len(columns) == 1 and mark in columns[0]:
+            return f"Its columns are separated by {name}: write it with commas, or as parquet. {_EXAMPLE}"
+    if "label" not in columns and len(columns) > len(_NEEDED):
+        return (
+            "It looks wide, with a column for each label; one row for each record and label was expected (polars: "
+            f"`unpivot`, pandas: `melt`). {_EXAMPLE}"
+        )
+    return f"One row for each record and label was expected. {_EXAMPLE}"
+
+
+def _names_in(table: pl.DataFrame) -> list[str]:
+    return [name for column in ("record_id", "label") for name in table[column].unique(maintain_order=True)]
+
+
 def _check_same(first: Path, one: pl.DataFrame, file: Path, other: pl.DataFrame) -> None:
     keys = ["record_id", "label"]
     for here, there, rows in (
@@ -154,10 +198,12 @@ def _check_same(first: Path, one: pl.DataFrame, file: Path, other: pl.DataFrame)
         (file, first, other.join(one, on=keys, how="anti")),
     ):
         if len(rows):
+            padded = next((name for table in (one, other) for name in _names_in(table) if name != name.strip()), None)
+            hint = f" One of the names is {padded!r}: take the blanks out." if padded is not None else ""
             shown = ", ".join(f"{r} {label}" for r, label in rows.select(keys).head(_SHOWN).iter_rows())
             raise DataError(
                 f"{len(rows)} pairs of record and label are in {here} and not in {there}; first: {shown}. Encoders are "
-                "compared on the same records: leave those out, or predict them too."
+                f"compared on the same records: leave those out, or predict them too.{hint}"
             )
     both = one.join(other, on=keys, suffix="_other")
     for name in ("target", "patient_id"):

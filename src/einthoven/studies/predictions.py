@@ -24,6 +24,7 @@ class Predictions:
         scores: (encoders, records, labels), logits or any scores that rise with the label.
         record_ids, patient_ids: (records,).
         reasons: for each label, why an encoder has no prediction for it, or None.
+        scales: what the scores of each encoder are, such as "logit"; empty where they are of one kind.
         has_patients: False where no patients are known; `patient_ids` are then record ids.
     """
 
@@ -35,6 +36,7 @@ class Predictions:
     patient_ids: np.ndarray
     reasons: tuple[str | None, ...]
     has_patients: bool = True
+    scales: tuple[str, ...] = ()
 
     def units(self, unit: str) -> np.ndarray:
         """What is drawn and swapped: patient ids for "patient", record ids for "record"."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from einthoven.foundation.errors import UsageError
-from einthoven.statistics.pairs import check_pairs
+from einthoven.statistics.encoder_pairs import check_pairs
 
 
 def test_pairs_may_be_of_any_integers():

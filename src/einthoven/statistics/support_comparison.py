@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 
-from einthoven.foundation.errors import UsageError
-from einthoven.metrics.arguments import check_scores, check_targets
-from einthoven.metrics.discrimination import Discrimination, auroc, average_precision
+from einthoven.metrics.arguments import check_predictions
+from einthoven.metrics.discrimination import METRICS, Discrimination, check_metric
 
+from .bootstrap_protocols import Protocol, resample_discrimination
 from .intervals import PairedDifference, paired_difference
 from .macro import LabelSupport, judge_labels, macro_average, macro_draws
-from .resampled import Protocol, resample_discrimination
 from .stratified import PaperEstimate, paper_estimate
-
-_METRICS = {"auroc": auroc, "average_precision": average_precision}
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +105,8 @@ def compare_support(
         >>> [(column.estimates[0].interval.point, column.labels) for column in (compared.original, compared.clean)]
         [(0.5, 2), (1.0, 1)]
     """
-    if metric not in get_args(Discrimination):
-        raise UsageError(f"metric: expected one of {', '.join(get_args(Discrimination))}, found {metric!r}.")
-    present, values = check_targets(target, dimensions=2), check_scores(scores, dimensions=3, name="scores")
+    check_metric(metric)
+    present, values = check_predictions(target, scores)
     support = judge_labels(present, minimum_positives=minimum_positives, minimum_negatives=minimum_negatives)
     found = resample_discrimination(
         present, values, units=units, draws=draws, seed=seed, protocol=protocol, threads=threads
@@ -118,7 +114,7 @@ def compare_support(
     drawn = found.auroc if metric == "auroc" else found.average_precision
     points = np.array(
         [
-            [_METRICS[metric](present[:, label], scored[:, label]) for label in range(present.shape[1])]
+            [METRICS[metric](present[:, label], scored[:, label]) for label in range(present.shape[1])]
             for scored in values
         ]
     ).reshape(values.shape[0], present.shape[1])
@@ -179,6 +175,4 @@ def _values(column: MacroColumn) -> np.ndarray:
 
 def _ranks(values: np.ndarray) -> np.ndarray:
     """1 for the highest; equal values share the mean of their ranks."""
-    above = (values[None, :] > values[:, None]).sum(axis=1)
-    equal = (values[None, :] == values[:, None]).sum(axis=1)
-    return np.where(np.isnan(values), np.nan, above + (equal + 1) / 2)
+    return rankdata(-values, nan_policy="omit")

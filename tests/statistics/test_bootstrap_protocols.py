@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from einthoven.foundation.errors import UsageError
-from einthoven.statistics import resampled
+from einthoven.statistics import bootstrap_protocols
 from einthoven.statistics.bootstrap import bootstrap_discrimination
-from einthoven.statistics.resampled import draws_at_a_time, resample_discrimination
+from einthoven.statistics.bootstrap_protocols import draws_at_a_time, resample_discrimination
 from einthoven.statistics.resampling import count_chunks, draw_counts
 from einthoven.statistics.stratified import stratified_counts
 
@@ -35,7 +35,7 @@ def test_chunks_are_the_draws_in_sequence():
 @pytest.mark.parametrize("threads", [1, 3])
 def test_equal_to_all_draws_at_once(monkeypatch: pytest.MonkeyPatch, threads: int):
     target, scores, patients = _predictions(60, 3)
-    monkeypatch.setattr(resampled, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(bootstrap_protocols, "_CHUNK_BYTES", 1)
     assert draws_at_a_time(60) == 256
     paired = resample_discrimination(target, scores, units=patients, draws=600, seed=9, threads=threads)
     expected = bootstrap_discrimination(target, scores, counts=draw_counts(patients, draws=600, seed=9))
@@ -70,7 +70,7 @@ def test_units_renamed_give_the_same():
 def test_memory_does_not_grow_with_draws(monkeypatch: pytest.MonkeyPatch, protocol):
     target, scores, patients = _predictions(4000, 1)
     units = patients if protocol == "paired" else None
-    monkeypatch.setattr(resampled, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(bootstrap_protocols, "_CHUNK_BYTES", 1)
     peaks = []
     for draws in (256, 4096):
         tracemalloc.start()

@@ -10,7 +10,7 @@ import pytest
 
 from einthoven.foundation.errors import UsageError
 from einthoven.metrics.discrimination import Discrimination, auroc, average_precision
-from einthoven.statistics.support import compare_support
+from einthoven.statistics.support_comparison import compare_support
 
 
 def _predictions() -> tuple[np.ndarray, np.ndarray]:

@@ -9,8 +9,8 @@ import pytest
 from sklearn.metrics import accuracy_score, hamming_loss
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.metrics.agreement import exact_match, exact_match_reason
 from einthoven.metrics.confusion import confusion_counts
+from einthoven.metrics.exact_match import exact_match, exact_match_reason
 from einthoven.metrics.operating_points import operating_rates
 from einthoven.statistics.macro import macro_average
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from einthoven.foundation.errors import UsageError
-from einthoven.metrics.arguments import check_scores, check_targets
+from einthoven.metrics.arguments import check_predictions
 
 from .bootstrap import BootstrapDraws, bootstrap_discrimination
 from .resampling import count_chunks
@@ -77,12 +77,7 @@ def resample_discrimination(
         )
     if draws < 1:
         raise UsageError(f"draws: expected at least 1, found {draws}.")
-    present, values = check_targets(target, dimensions=2), check_scores(scores, dimensions=3, name="scores")
-    if values.shape[1:] != present.shape:
-        raise UsageError(
-            f"scores: expected (encoders, {present.shape[0]}, {present.shape[1]}) to go with targets of shape "
-            f"{present.shape}, found {values.shape}."
-        )
+    present, values = check_predictions(target, scores)
     shape = (draws, values.shape[0], present.shape[1])
     area, precision = np.full(shape, np.nan), np.full(shape, np.nan)
     chunk = draws_at_a_time(len(present))
