@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.metrics.brier import brier_per_label, brier_sum_over_classes
+from einthoven.metrics.calibration.brier import brier_per_label, brier_sum_over_classes
 
 
 def test_the_conventions_differ_as_they_say():

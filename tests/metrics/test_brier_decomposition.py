@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from einthoven.metrics.brier import brier_per_label
-from einthoven.metrics.brier_decomposition import brier_decomposition
+from einthoven.metrics.calibration.brier import brier_per_label
+from einthoven.metrics.calibration.brier_decomposition import brier_decomposition
 
 rows = st.tuples(st.one_of(st.integers(0, 5).map(lambda k: k / 5), st.floats(0, 1)), st.integers(0, 1))
 

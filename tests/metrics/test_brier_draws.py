@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from einthoven.foundation.errors import UsageError
-from einthoven.metrics.brier import brier_per_label, brier_sum_over_classes
-from einthoven.metrics.brier_draws import brier_per_label_draws, brier_sum_over_classes_draws
+from einthoven.metrics.calibration.brier import brier_per_label, brier_sum_over_classes
+from einthoven.metrics.calibration.brier_draws import brier_per_label_draws, brier_sum_over_classes_draws
 
 
 @pytest.mark.parametrize("draws", [0, 1, 255, 256, 257, 600])

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.metrics.calibration import (
+from einthoven.metrics.calibration.expected_error import (
     expected_calibration_error,
     maximum_calibration_error,
     undefined_reason,
 )
-from einthoven.metrics.calibration_streams import positive_class_streams, top_label_streams
+from einthoven.metrics.calibration.streams import positive_class_streams, top_label_streams
 
 MEASURES = [expected_calibration_error, maximum_calibration_error]
 

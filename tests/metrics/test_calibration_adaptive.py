@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from einthoven.foundation.errors import UsageError
-from einthoven.metrics.calibration_adaptive import adaptive_calibration_error
-from einthoven.metrics.calibration_streams import positive_class_streams
+from einthoven.metrics.calibration.adaptive_error import adaptive_calibration_error
+from einthoven.metrics.calibration.streams import positive_class_streams
 
 rows = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=50)
 

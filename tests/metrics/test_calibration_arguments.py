@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.metrics.calibration_arguments import (
+from einthoven.metrics.calibration.arguments import (
     check_bins,
     check_class_logits,
     check_class_probabilities,

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.metrics.calibration import expected_calibration_error
-from einthoven.metrics.calibration_draws import expected_calibration_error_draws
-from einthoven.metrics.calibration_streams import positive_class_streams
+from einthoven.metrics.calibration.expected_error import expected_calibration_error
+from einthoven.metrics.calibration.expected_error_draws import expected_calibration_error_draws
+from einthoven.metrics.calibration.streams import positive_class_streams
 
 
 @settings(deadline=None)

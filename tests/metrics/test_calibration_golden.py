@@ -16,15 +16,16 @@ import numpy as np
 import pytest
 from scipy.special import expit, softmax
 
-from einthoven.metrics.brier import brier_per_label, brier_sum_over_classes
-from einthoven.metrics.calibration import expected_calibration_error, maximum_calibration_error
-from einthoven.metrics.calibration_adaptive import adaptive_calibration_error
-from einthoven.metrics.calibration_log_loss import (
+from einthoven.metrics.calibration.adaptive_error import adaptive_calibration_error
+from einthoven.metrics.calibration.brier import brier_per_label, brier_sum_over_classes
+from einthoven.metrics.calibration.expected_error import expected_calibration_error, maximum_calibration_error
+from einthoven.metrics.calibration.log_loss import (
     categorical_log_loss,
     categorical_log_loss_of_probabilities,
     log_loss_of_probabilities,
 )
-from einthoven.metrics.calibration_streams import (
+from einthoven.metrics.calibration.reliability import reliability_bins
+from einthoven.metrics.calibration.streams import (
     CalibrationStreams,
     binary_top_label_streams,
     classwise_streams,
@@ -32,9 +33,8 @@ from einthoven.metrics.calibration_streams import (
     top_label_streams,
 )
 from einthoven.metrics.log_loss import log_loss
-from einthoven.metrics.reliability import reliability_bins
-from einthoven.metrics.temperature import fit_sigmoid_temperature, fit_softmax_temperature
-from einthoven.metrics.temperature_scaling import sigmoid_at_temperature, softmax_at_temperature
+from einthoven.metrics.temperature.fit import fit_sigmoid_temperature, fit_softmax_temperature
+from einthoven.metrics.temperature.probabilities import sigmoid_at_temperature, softmax_at_temperature
 
 BINS = "reliability_bins_left_closed (bin,count,mean_conf,accuracy)"
 ROOT = "exact_T (root of d NLL/d beta, brentq)"

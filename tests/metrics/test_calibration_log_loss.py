@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import log_loss as sklearn_log_loss
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.metrics.calibration_log_loss import (
+from einthoven.metrics.calibration.log_loss import (
     categorical_log_loss,
     categorical_log_loss_of_probabilities,
     log_loss_of_probabilities,

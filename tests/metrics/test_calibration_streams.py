@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from einthoven.foundation.errors import UsageError
-from einthoven.metrics.calibration import expected_calibration_error
-from einthoven.metrics.calibration_streams import (
+from einthoven.metrics.calibration.expected_error import expected_calibration_error
+from einthoven.metrics.calibration.streams import (
     binary_top_label_streams,
     classwise_streams,
     positive_class_streams,

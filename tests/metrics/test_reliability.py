@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 
 from einthoven.foundation.errors import UsageError
-from einthoven.metrics.calibration_streams import positive_class_streams, top_label_streams
-from einthoven.metrics.reliability import bin_edges, bin_of, reliability_bins
+from einthoven.metrics.calibration.reliability import bin_edges, bin_of, reliability_bins
+from einthoven.metrics.calibration.streams import positive_class_streams, top_label_streams
 
 
 @pytest.mark.parametrize("bins", [1, 2, 3, 7, 10, 15, 49, 100, 1000])

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from einthoven.metrics.reliability_ties import by_distinct_confidence
+from einthoven.metrics.calibration.ties import by_distinct_confidence
 
 rows = st.tuples(st.sampled_from([0.0, -0.0, 0.1, 0.2, 1.0]), st.integers(0, 1), st.integers(0, 3))
 

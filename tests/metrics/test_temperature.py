@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.metrics.calibration_log_loss import categorical_log_loss
+from einthoven.metrics.calibration.log_loss import categorical_log_loss
 from einthoven.metrics.log_loss import log_loss
-from einthoven.metrics.temperature import (
+from einthoven.metrics.temperature.fit import (
     fit_sigmoid_temperature,
     fit_sigmoid_temperatures,
     fit_softmax_temperature,
 )
-from einthoven.metrics.temperature_fit import TemperatureFit
+from einthoven.metrics.temperature.minimiser import TemperatureFit
 
 FITS: list[Callable[..., TemperatureFit]] = [fit_sigmoid_temperature, fit_softmax_temperature]
 

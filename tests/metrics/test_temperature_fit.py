@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from einthoven.metrics.temperature_fit import fit_margins
+from einthoven.metrics.temperature.minimiser import fit_margins
 
 
 def test_root_of_one_wrong_in_three():

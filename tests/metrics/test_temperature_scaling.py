@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit, softmax
 
 from einthoven.foundation.errors import DataError, UsageError
-from einthoven.metrics.temperature_scaling import sigmoid_at_temperature, softmax_at_temperature
+from einthoven.metrics.temperature.probabilities import sigmoid_at_temperature, softmax_at_temperature
 
 
 @pytest.mark.parametrize("temperature", [0.1, 1.0, 3.7])

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .calibration_arguments import check_bins, record_weights
-from .calibration_streams import CalibrationStreams, StreamKind
-from .reliability_ties import by_distinct_confidence
+from .arguments import check_bins, record_weights
+from .streams import CalibrationStreams, StreamKind
+from .ties import by_distinct_confidence
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def reliability_bins(
         DataError: a negative count.
 
     Example:
-        >>> from einthoven.metrics.calibration_streams import positive_class_streams
+        >>> from einthoven.metrics.calibration.streams import positive_class_streams
         >>> table = reliability_bins(positive_class_streams([0, 1, 1], [0.25, 0.5, 1.0]), bins=2)
         >>> table.count.tolist(), table.mean_confidence.tolist(), table.share.tolist()
         ([[1, 2]], [[0.25, 0.75]], [[0.0, 1.0]])

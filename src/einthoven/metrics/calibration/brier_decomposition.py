@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .calibration_arguments import record_weights
-from .calibration_streams import positive_class_streams
-from .reliability_ties import by_distinct_confidence
+from .arguments import record_weights
+from .streams import positive_class_streams
+from .ties import by_distinct_confidence
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .calibration_arguments import check_bins, record_weights
-from .calibration_streams import CalibrationStreams
-from .reliability_ties import DistinctConfidences, by_distinct_confidence
+from .arguments import check_bins, record_weights
+from .streams import CalibrationStreams
+from .ties import DistinctConfidences, by_distinct_confidence
 
 
 def adaptive_calibration_error(
@@ -38,7 +38,7 @@ def adaptive_calibration_error(
         DataError: a negative count.
 
     Example:
-        >>> from einthoven.metrics.calibration_streams import positive_class_streams
+        >>> from einthoven.metrics.calibration.streams import positive_class_streams
         >>> streams = positive_class_streams([0, 1, 0, 1], [0.25, 0.5, 0.5, 0.75])
         >>> adaptive_calibration_error(streams, bins=2).tolist()
         [0.125]

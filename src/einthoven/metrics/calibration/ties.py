@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .ties import tie_groups
+from einthoven.metrics.ties import tie_groups
 
 
 @dataclass(frozen=True, eq=False)

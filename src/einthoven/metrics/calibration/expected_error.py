@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .calibration_arguments import record_weights
-from .calibration_streams import CalibrationStreams
+from .arguments import record_weights
 from .reliability import bin_sums
+from .streams import CalibrationStreams
 
 
 def expected_calibration_error(
@@ -35,7 +35,7 @@ def expected_calibration_error(
         DataError: a negative count.
 
     Example:
-        >>> from einthoven.metrics.calibration_streams import positive_class_streams
+        >>> from einthoven.metrics.calibration.streams import positive_class_streams
         >>> expected_calibration_error(positive_class_streams([0, 1, 1, 1], [0.25, 0.25, 0.75, 1.0])).tolist()
         [0.1875]
     """
@@ -64,7 +64,7 @@ def maximum_calibration_error(
         DataError: a negative count.
 
     Example:
-        >>> from einthoven.metrics.calibration_streams import positive_class_streams
+        >>> from einthoven.metrics.calibration.streams import positive_class_streams
         >>> maximum_calibration_error(positive_class_streams([0, 1, 1, 1], [0.25, 0.25, 0.75, 1.0])).tolist()
         [0.25]
     """
@@ -87,7 +87,7 @@ def undefined_reason(streams: CalibrationStreams, counts: ArrayLike | None = Non
         DataError: a negative count.
 
     Example:
-        >>> from einthoven.metrics.calibration_streams import positive_class_streams
+        >>> from einthoven.metrics.calibration.streams import positive_class_streams
         >>> undefined_reason(positive_class_streams([1, 0], [0.5, 0.5]), counts=[0, 0])
         'no test record'
     """

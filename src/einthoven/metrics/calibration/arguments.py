@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from einthoven.foundation.errors import DataError, UsageError
-
-from .arguments import check_counts, check_scores, first_wrong
+from einthoven.metrics.arguments import check_counts, check_scores, first_wrong
 
 # Softmax in float16 sums to one within about a thousandth; logits or label-wise sigmoids are much further off.
 _SUM_TOLERANCE = 1e-2

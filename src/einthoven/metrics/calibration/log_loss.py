@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from .calibration_arguments import check_class_logits, check_class_probabilities, check_classes, record_weights
-from .calibration_streams import positive_class_streams
+from .arguments import check_class_logits, check_class_probabilities, check_classes, record_weights
+from .streams import positive_class_streams
 
 
 def categorical_log_loss(target: ArrayLike, logit: ArrayLike, *, counts: ArrayLike | None = None) -> float:

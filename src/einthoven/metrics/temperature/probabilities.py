@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from einthoven.foundation.errors import UsageError
-
-from .arguments import check_scores
-from .calibration_arguments import check_class_logits
+from einthoven.metrics.arguments import check_scores
+from einthoven.metrics.calibration.arguments import check_class_logits
 
 
 def sigmoid_at_temperature(logit: ArrayLike, temperature: ArrayLike) -> np.ndarray:

@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from .arguments import check_counts
+from einthoven.metrics.arguments import check_counts
+
 from .brier import squared_errors_over_classes, squared_errors_per_label
 
 # Draws summed side by side: wide enough for vector instructions, and the sums of a block stay in the L1 cache.

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .calibration_arguments import check_class_probabilities, check_classes, record_weights
-from .calibration_streams import positive_class_streams
+from .arguments import check_class_probabilities, check_classes, record_weights
+from .streams import positive_class_streams
 
 
 def brier_per_label(target: ArrayLike, probability: ArrayLike, *, counts: ArrayLike | None = None) -> np.ndarray:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from einthoven.foundation.errors import UsageError
+from einthoven.metrics.arguments import check_targets
 
-from .arguments import check_targets
-from .calibration_arguments import check_class_probabilities, check_classes, check_probabilities
+from .arguments import check_class_probabilities, check_classes, check_probabilities
 
 StreamKind = Literal["positive_class", "top_label"]
 

@@ -10,10 +10,11 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
-from .arguments import check_counts
-from .calibration_streams import CalibrationStreams
+from einthoven.metrics.arguments import check_counts
+from einthoven.metrics.ties import tie_groups
+
 from .reliability import bin_edges, bin_of
-from .ties import tie_groups
+from .streams import CalibrationStreams
 
 # Draws counted side by side: wide enough for vector instructions, and the counters of a block stay in the L1 cache.
 _BLOCK = 256
@@ -37,7 +38,7 @@ def expected_calibration_error_draws(streams: CalibrationStreams, *, counts: Arr
         DataError: a negative count.
 
     Example:
-        >>> from einthoven.metrics.calibration_streams import positive_class_streams
+        >>> from einthoven.metrics.calibration.streams import positive_class_streams
         >>> streams = positive_class_streams([0, 1], [0.25, 0.75])
         >>> expected_calibration_error_draws(streams, counts=[[1, 1], [2, 0], [0, 0]]).ravel().tolist()
         [0.25, 0.25, nan]

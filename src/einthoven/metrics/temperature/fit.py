@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from einthoven.foundation.errors import UsageError
+from einthoven.metrics.arguments import check_scores, check_targets
+from einthoven.metrics.calibration.arguments import check_class_logits, check_classes, record_weights
 
-from .arguments import check_scores, check_targets
-from .calibration_arguments import check_class_logits, check_classes, record_weights
-from .temperature_fit import TemperatureFit, fit_margins
+from .minimiser import TemperatureFit, fit_margins
 
 
 def fit_sigmoid_temperature(target: ArrayLike, logit: ArrayLike, *, counts: ArrayLike | None = None) -> TemperatureFit:

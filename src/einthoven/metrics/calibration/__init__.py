@@ -1,0 +1,1 @@
+"""How well probabilities are calibrated: reliability, calibration errors, Brier scores; convention in every name."""

@@ -1,0 +1,1 @@
+"""Temperature scaling: one number, fitted on validation logits."""
