@@ -24,7 +24,7 @@ def told(*arguments: str) -> str:
 
 def test_the_list_fits_eighty_columns_and_says_how_weights_come(home: Path) -> None:
     lines = told("list").splitlines()
-    assert lines[0].split() == ["encoder", "weights", "licence", "of", "weights", "numbers", "pretraining"]
+    assert lines[0].split() == ["encoder", "weights", "their", "licence", "numbers", "pretraining"]
     assert max(map(len, lines)) <= 80
     ways = {e["name"]: e["availability"] for e in json.loads(told("list", "--json"))}
     assert set(ways) == set(ENCODERS.names())

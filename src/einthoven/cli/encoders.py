@@ -39,7 +39,7 @@ def list_encoders(json: _Json = False) -> None:
         show_json([_card_json(entry.card) for entry in ENCODERS])
         return
     show_table(
-        ("encoder", "weights", "licence of weights", "numbers", "pretraining"),
+        ("encoder", "weights", "their licence", "numbers", "pretraining"),
         [
             (e.name, availability(e.card), _short(e.card.weights_licence), e.card.dimension, pretraining_of(e.card))
             for e in ENCODERS

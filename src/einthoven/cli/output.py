@@ -54,7 +54,8 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-_NAME_LENGTH = 24
+# Of the first column, which names what a row is about, and of the others.
+_NAME_LENGTH, _CELL_LENGTH = 24, 20
 
 
 def show_table(
@@ -76,7 +77,8 @@ def show_table(
     for index, column in enumerate(columns):
         # A name that is broken over two lines cannot be copied.
         longest = max((len(line) for row in rows for line in str(row[index]).split("\n")), default=0)
-        kept = max(longest, len(column)) if longest <= _NAME_LENGTH else None
+        short = longest <= (_CELL_LENGTH if index else _NAME_LENGTH)
+        kept = max(longest, len(column)) if short else None
         # As a least width: what may not wrap is cut off where there is no room, and a cut number is another number.
         table.add_column(Text(column), overflow="fold", min_width=kept)
     for row in rows:

@@ -149,7 +149,7 @@ def paired_difference(
     defined = differences[~np.isnan(differences)]
     not_above = np.count_nonzero(defined <= ROUNDING)
     not_below = np.count_nonzero(defined >= -ROUNDING)
-    p = min(1.0, 2 * (1 + min(not_above, not_below)) / (len(defined) + 1))
+    p = float(min(1.0, 2 * (1 + min(not_above, not_below)) / (len(defined) + 1)))
     return PairedDifference(interval=interval, p=p)
 
 

@@ -109,7 +109,7 @@ def difference_error(difference: float, positives: float, negatives: float, assu
 
     Example:
         >>> round(difference_error(0.05, 50, 450, Assumptions()), 4)
-        0.0261
+        0.0257
     """
     low = auroc_variance(assumed.auroc, positives, negatives)
     high = auroc_variance(min(assumed.auroc + difference, 1.0), positives, negatives)
@@ -170,7 +170,7 @@ def power_to_show(difference: float, positives: float, negatives: float, assumed
 
     Example:
         >>> round(power_to_show(0.05, 50, 2000), 2)
-        0.57
+        0.53
     """
     assumed = assumed or Assumptions()
     check_difference(difference, assumed)

@@ -62,10 +62,6 @@ def study_separability(
         DataError: the folder holds no study, or none of its comparisons is finished.
         UnknownNameError: no such task.
         UsageError: a setting outside its range.
-
-    Example:
-        >>> study_separability(Path("runs/small"))[0].pairs[0].smallest  # doctest: +SKIP
-        0.021
     """
     plan, ledger = read_plan(folder), Ledger(folder)
     for task in tasks:
