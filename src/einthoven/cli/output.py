@@ -80,7 +80,8 @@ def show_table(
         short = longest <= (_CELL_LENGTH if index else _NAME_LENGTH)
         kept = max(longest, len(column)) if short else None
         # As a least width: what may not wrap is cut off where there is no room, and a cut number is another number.
-        table.add_column(Text(column), overflow="fold", min_width=kept)
+        # Nor wrapped: rich would take room from it as from the others, and give it back beyond the edge.
+        table.add_column(Text(column), overflow="fold", min_width=kept, no_wrap=kept is not None)
     for row in rows:
         table.add_row(*(Text(str(cell)) for cell in row))
     Console().print(table, crop=False)
