@@ -25,8 +25,8 @@ from typing import Any
 
 # A ResNet18 at the rate it is used with here, and one of the size of ViT-B.
 ENCODERS: dict[str, tuple[dict[str, Any], int]] = {
-    "random-resnet18": ({}, 1536),
-    "ecg-jepa": ({"weights": "random"}, 64),
+    "random-resnet18": ({}, 1024),
+    "merl-vit-base": ({"weights": "random"}, 64),
 }
 BATCH = 32
 ROUNDS = 3

