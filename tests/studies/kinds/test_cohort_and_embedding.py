@@ -78,7 +78,13 @@ def test_another_card_is_another_cell_but_the_same_embeddings(ran, another, monk
 
     entry = ENCODERS.get("age-sex")
     card = entry.card.model_copy(update={field: "said anew"})
-    monkeypatch.setitem(ENCODERS._things, "age-sex", replace(entry, card=card))
+
+    def build() -> object:
+        encoder = entry.build()
+        encoder.card = card
+        return encoder
+
+    monkeypatch.setitem(ENCODERS._things, "age-sex", replace(entry, card=card, build=build))
     assert "prepared again" in ran.message(ran.cell("embedding", "age-sex"))
     other = another()
     assert other.cell("embedding", "age-sex").key != ran.cell("embedding", "age-sex").key
@@ -95,3 +101,20 @@ def test_no_record_is_kept_to_be_shown_unless_the_data_are_open_or_it_is_asked_f
     cohort = Cohort.open("ptbxl-100hz")
     cohort.manifest = cohort.manifest.model_copy(update={"access": "private"})
     assert plan_cohort(cohort, place="p", rule="official").spec["show_record"] is False
+
+
+def test_random_weights_claim_no_training_and_are_a_floor(another) -> None:
+    """The architecture's card names what its released weights have seen; these have seen nothing."""
+    random = {"name": "merl-resnet18", "parameters": {"weights": "random", "seed": 1}}
+    ran = another(encoders=[random, "age-sex"])
+    ran.run("cohort")
+    cell = ran.cell("embedding", "merl-resnet18")
+    from einthoven.studies.results import EmbeddingResult
+    from einthoven.studies.work import run_cell
+
+    assert run_cell(cell, ran.ledger.folder).message is None
+    result = ran.ledger.result(cell.key, EmbeddingResult)
+    assert result.pretraining == ()
+    assert result.floor
+    assert result.title == "MERL ResNet-18, untrained"
+    assert result.licence == "not applicable (drawn from a seed)"

@@ -48,7 +48,7 @@ def plan_embedding(choice: EncoderChoice, cohort: Cohort, *, place: str) -> Cell
         kind=KIND.name,
         title=f"embed with {choice.id}",
         spec={"encoder": choice.identity(), "preprocessing": preprocessing.identity()},
-        inputs={"embedding": embedding_key(encoder, cohort, preprocessing), "card": _card_key(card)},
+        inputs={"embedding": embedding_key(encoder, cohort, preprocessing), "card": _card_key(encoder.card)},
         places={"cohort": place, **places_of(choice)},
         version=KIND.version,
     )
@@ -85,7 +85,8 @@ def run(cell: Cell, context: Context) -> Output:
     """Embed the cohort, or find the embeddings that exist already under the same content key."""
     choice = choice_of(cell)
     entry = entry_of(choice)
-    card = entry.card
+    # Of the encoder and not of its entry: weights that are random, or trained here, have seen other data.
+    card = entry.built(**choice.parameters).card
     if _card_key(card) != cell.inputs["card"]:
         raise changed_since(cell.places["cohort"], [f"encoder {choice.id}"])
     from_store = is_stored(cell.inputs["embedding"])
