@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from einthoven.cli.encoder_card import card_rows, preset_steps, weights_lines
+from einthoven.cli.encoder_card import card_rows, weights_lines
 from einthoven.cli.encoders import app
 from einthoven.encoders.registry import ENCODERS
 from einthoven.foundation.errors import DataError, UsageError
+from einthoven.signals.words import steps_in_words
 
 runner = CliRunner()
 
@@ -28,7 +29,8 @@ def test_the_list_fits_eighty_columns_and_says_how_weights_come(home: Path) -> N
     assert max(map(len, lines)) <= 80
     ways = {e["name"]: e["availability"] for e in json.loads(told("list", "--json"))}
     assert set(ways) == set(ENCODERS.names())
-    assert ways["age-sex"] == "none"
+    assert ways["age-sex"] == "not needed"
+    assert ways["clocs-single-lead"] == "never released"
     assert ways["merl-resnet18"] == "by hand"
     assert ways["masked-ecg-tiny"] == "fetch"
     assert any(line.startswith("merl-resnet18") and "by hand" in line for line in lines)
@@ -40,7 +42,7 @@ def test_every_card_can_be_shown(home: Path) -> None:
         assert rows["weights licence"] == entry.card.weights_licence
         assert rows["pretraining"]
         for preset in entry.card.preprocessings.values():
-            steps = preset_steps(preset)
+            steps = steps_in_words(preset)
             assert len(steps) >= 3
             assert steps[-1].startswith("gives ")
             assert not any("=" in step or "{" in step for step in steps)

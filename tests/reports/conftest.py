@@ -193,7 +193,8 @@ class StudyMaker:
         return EmbeddingResult(
             encoder=self.ids[index], encoder_fingerprint=f"e{index}", preprocessing="native", embedding_key=f"k{index}",
             sha256="0" * 64, records=2000, dimension=512, title=f"Title of {self.ids[index]}", summary="What it is.",
-            floor=self.floors[index], pretraining=self.pretraining, pretraining_note="", licence="Apache-2.0",
+            floor=self.floors[index], pretraining=self.pretraining, pretraining_note="",
+            weights="mine.pt, sha256 " + "a" * 64, licence="Apache-2.0",
         )  # fmt: skip
 
     def _probe(self, task: str, encoder: str) -> ProbeResult:

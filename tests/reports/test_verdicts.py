@@ -12,7 +12,7 @@ def test_different_and_not_shown_to_be_different_are_told_apart(make_study):
     verdict = task_verdict(study, "super")
     assert verdict.basis == "5 of 5 labels judged; 400 test records of 377 patients"
     assert verdict.headline == "random-resnet18 (a floor) has the highest macro AUROC, 0.830 [0.800, 0.860]."
-    assert "No difference from it can be shown for rr-features (difference 0.010 [−0.010, 0.030])." in verdict.clauses
+    assert "No difference from it can be shown for rr-features (difference −0.010 [−0.030, 0.010])." in verdict.clauses
     assert "Lower: age-sex by 0.150 [0.130, 0.170]." in verdict.clauses
 
 

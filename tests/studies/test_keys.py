@@ -22,7 +22,7 @@ from einthoven.studies.spec import parse_spec
 _SCHEMAS = {
     ("cohort", 2): "a41fdcc05dfc659f",
     ("comparison", 2): "02b5fac52598f15b",
-    ("embedding", 2): "0fe0dfc440cecb49",
+    ("embedding", 3): "f79494e10a32b7bd",
     ("probe", 2): "f82e228d42afc6fc",
 }
 
@@ -53,7 +53,7 @@ def test_cells_of_a_study_have_the_keys_they_had(ptbxl, home) -> None:
     plan = plan_representations(parse_spec(values, where="test"))
     assert {cell.kind: cell.key[:16] for cell in plan.cells} == {
         "cohort": "e755bcbbb80d9398",
-        "embedding": "49de71582aa6e166",
+        "embedding": "c8d161924e363732",
         "probe": "da5c9353c62ea35e",
         "comparison": "f72eb85ee818f115",
     }

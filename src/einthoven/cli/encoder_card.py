@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from einthoven.encoders.card import EncoderCard
-
-_OVER = {"lead": "each lead", "record": "all leads together"}
-_METHODS = {"fft": "by FFT", "polyphase": "by a polyphase filter", "linear": "by linear interpolation"}
-_CROPS = {"centre": "its middle", "start": "its start", "end": "its end"}
-_PADS = {"zero": "zeros", "edge": "its last sample", "repeat": "itself again"}
 
 
 def card_rows(card: EncoderCard) -> Iterator[tuple[str, str]]:
@@ -69,76 +64,3 @@ def _overlap(card: EncoderCard) -> str:
         f"results on {', '.join(card.pretraining)} may be of records that it has seen; reports say so where the names "
         "are equal"
     )
-
-
-def preset_steps(preset: Any) -> list[str]:
-    """What a preset does to a record, one step a line, in its order."""
-    from einthoven.signals.chain import Chain
-
-    leads = "any channels, as they are" if preset.leads is None else f"leads {', '.join(preset.leads)}"
-    steps = [_step(step) for step in preset.steps] if isinstance(preset, Chain) else list(_fixed(preset))
-    return [leads, *steps, f"gives {shape_of(preset)}"]
-
-
-def shape_of(preset: Any) -> str:
-    """Of what the encoder takes of one record."""
-    sizes = ["any" if size is None else f"{size:,}" for size in preset.shape]
-    words = ("views", "leads", "samples")[-len(sizes) :]
-    return " x ".join(f"{size} {word}" for size, word in zip(sizes, words, strict=True)) + f" at {preset.rate:g} Hz"
-
-
-def _fixed(preset: Any) -> Iterator[str]:
-    yield f"resampled to {preset.rate:g} Hz {_METHODS.get(preset.resampling, preset.resampling)}"
-    if preset.filter is not None:
-        yield f"Butterworth filter {_band(preset.filter)}, order {preset.filter.order}, both ways"
-    if preset.normalisation != "none":
-        yield f"normalised: {preset.normalisation}"
-    if preset.seconds is not None:
-        yield _fit(preset)
-
-
-def _step(step: Any) -> str:
-    match step.step:
-        case "fit":
-            return _fit(step)
-        case "resample":
-            return f"resampled to {step.rate:g} Hz {_METHODS.get(step.method, step.method)}"
-        case "decimate":
-            return f"every {step.factor}th sample, after a low-pass filter"
-        case "butterworth":
-            return f"Butterworth filter {_band(step)}, order {step.order}, both ways"
-        case "notch":
-            return f"notch filter at {step.frequency:g} Hz, quality {step.quality:g}"
-        case "fir-bandpass":
-            return f"FIR filter {_band(step)} of {step.seconds:g} s"
-        case "minus-median":
-            return f"minus its median over {step.seconds:g} s"
-        case "neurokit-clean":
-            return f"cleaned as neurokit2 does (0.5 Hz high-pass, mains at {step.powerline} Hz averaged)"
-        case "standardise":
-            return f"mean 0 and sd 1 over {_OVER[step.over]}"
-        case "rescale":
-            return f"scaled to {step.low:g} to {step.high:g} over {_OVER[step.over]}"
-        case "shift":
-            return f"minus {step.mean:g}, divided by {step.sd:g}"
-        case "half-precision":
-            return "rounded to 16-bit floats"
-        case "join-leads":
-            return "leads joined to one channel, one after the other"
-        case "views":
-            return f"windows of {step.seconds:g} s from {', '.join(f'{start:g}' for start in step.starts)} s"
-    rest = ", ".join(f"{name} {value}" for name, value in step.model_dump(exclude={"step"}).items())
-    return f"{step.step.replace('-', ' ')}" + (f" ({rest})" if rest else "")
-
-
-def _fit(preset: Any) -> str:
-    short = "shorter ones are refused"
-    if preset.pad != "refuse":
-        short = f"shorter ones followed by {_PADS.get(preset.pad, preset.pad)}"
-    return f"{preset.seconds:g} s: {_CROPS.get(preset.crop, preset.crop)} of longer records, {short}"
-
-
-def _band(step: Any) -> str:
-    if step.low is None or step.high is None:
-        return f"below {step.high:g} Hz" if step.low is None else f"above {step.low:g} Hz"
-    return f"{step.low:g} to {step.high:g} Hz"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from einthoven.encoders.registry import EncoderEntry
 
 from .checking import check
-from .encoder_card import card_rows, preset_steps, pretraining_of, weights_lines
+from .encoder_card import card_rows, pretraining_of, weights_lines
 from .output import counting, say, show_json, show_table
 
 _Name = Annotated[str, typer.Argument(help="A registered encoder; see `einthoven encoders list`.")]
@@ -52,6 +52,7 @@ def list_encoders(json: _Json = False) -> None:
 def show(name: _Name, json: _Json = False) -> None:
     """The card of an encoder: source, licences, how its weights come, input step by step, embedding."""
     from einthoven.encoders.registry import ENCODERS
+    from einthoven.signals.words import steps_in_words
 
     card = ENCODERS.get(name).card
     if json:
@@ -59,7 +60,7 @@ def show(name: _Name, json: _Json = False) -> None:
         return
     show_table((name, card.title), list(card_rows(card)))
     if card.preprocessings:
-        rows = [(preset, "\n".join(preset_steps(chain))) for preset, chain in card.preprocessings.items()]
+        rows = [(preset, "\n".join(steps_in_words(chain))) for preset, chain in card.preprocessings.items()]
         show_table(("preset", "what becomes of a record, in mV"), rows)
     for line in weights_lines(card):
         typer.echo(line)

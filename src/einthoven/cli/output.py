@@ -105,16 +105,12 @@ def counting(what: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def counting_with_words(what: str) -> Iterator[Callable[[int, int, str], None]]:
-    """As `counting`, and each time it is told how things stand in words, too."""
+    """As `counting`, and what it is told in words is said, too; "" is nothing to say."""
     with counting(what) as progress:
-        said = ""
 
         def tell(done: int, total: int, words: str) -> None:
-            nonlocal said
             progress(done, total)
-            about = words.partition(",")[0]
-            if about != said:
-                said = about
+            if words:
                 say(words)
 
         yield tell

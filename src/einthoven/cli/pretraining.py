@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,27 +44,38 @@ def clocs(
     A training that was stopped goes on where it was when it is called again.
     """
     from einthoven.datasets.cohort import Cohort
-    from einthoven.encoders.checkpoints.store import refuse_taken_name
+    from einthoven.encoders.checkpoints.store import open_weights, refuse_taken_name
     from einthoven.foundation.errors import UsageError
     from einthoven.foundation.publishing import write_text
-    from einthoven.pretraining.clocs import ENCODER, pretrain_clocs
+    from einthoven.pretraining.clocs import ENCODER, pretrain_clocs, training_identity
     from einthoven.pretraining.keeping import keep
     from einthoven.pretraining.settings import ContrastiveSettings
     from einthoven.reports.loss_curve import LossPoint, loss_curve
 
     if name in ("random", "released"):
         raise UsageError(f"Own weights cannot be called {name!r}; give another name (--as).")
-    refuse_taken_name(ENCODER, name, replace=replace)
     opened = Cohort.open(cohort)
     settings = ContrastiveSettings(
         epochs=epochs, batch=batch, learning_rate=learning_rate, temperature=temperature, seed=seed, split=split
     )
     folder = out or Path("runs") / f"pretrain-clocs-{name}-{opened.name}"
-    with counting_with_words("pretraining clocs") as progress:
-        done = pretrain_clocs(opened, folder, settings=settings, device=device, progress=progress)
+    there = None if replace else open_weights(ENCODER, name)
+    if there is not None and there.provenance.source_sha256 == training_identity(opened, settings):
+        told = {"encoder": ENCODER, "weights": name, "weights_sha256": there.provenance.weights_sha256}
+        if json:
+            show_json({"finished_already": True, **told, "folder": str(folder)})
+        else:
+            say(f"This training is finished already: {there.provenance.source}; nothing was done. {_use_of(name)}")
+        return
+    refuse_taken_name(ENCODER, name, replace=replace)
+    try:
+        with counting_with_words("pretraining clocs") as progress:
+            done = pretrain_clocs(opened, folder, settings=settings, device=device, progress=progress)
+    except KeyboardInterrupt:
+        say(f"stopped; what was trained so far is in {folder}, and the same command goes on from there.")
+        raise typer.Exit(130) from None
     points = [LossPoint(e.epoch, e.train_loss, e.validation_loss) for e in done.history]
-    guessing = math.log(min(batch, done.validation))
-    write_text(folder / "loss.svg", loss_curve(points, best=done.best.epoch, guessing=guessing))
+    write_text(folder / "loss.svg", loss_curve(points, best=done.best.epoch, guessing=done.guessing))
     kept = keep(done, opened, settings, tag=name, replace=replace)
     result = _result(done, opened, settings, folder, name) | {"weights_sha256": kept.provenance.weights_sha256}
     if json:
@@ -75,8 +85,12 @@ def clocs(
     if done.best.epoch == 0:
         say("warning: no epoch had a lower validation loss than the network had before training. Nothing was learned.")
     elif done.best.epoch == settings.epochs:
-        say("The last epoch had the lowest validation loss: more of them (--epochs, with another --out) may lower it.")
-    say(f"The curve is {folder / 'loss.svg'}. In a study file: {{name: clocs, parameters: {{weights: {name}}}}}")
+        say("The last epoch had the lowest validation loss: more of them (--epochs, with another --as) may lower it.")
+    say(f"The curve is {folder / 'loss.svg'}. {_use_of(name)}")
+
+
+def _use_of(name: str) -> str:
+    return f"In a study file: {{name: clocs, parameters: {{weights: {name}}}}}"
 
 
 def _result(done: Pretrained, cohort: Cohort, settings: ContrastiveSettings, folder: Path, name: str) -> dict[str, Any]:

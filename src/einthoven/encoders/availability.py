@@ -11,7 +11,7 @@ _WAYS = {
     "url": "fetch",
     "by-hand": "by hand",
     "on-request": "on request",
-    "unreleased": "none",
+    "unreleased": "never released",
 }
 
 
@@ -23,7 +23,15 @@ def weights_here(card: EncoderCard) -> list[str]:
 
 
 def availability(card: EncoderCard) -> str:
-    """One of "here", "fetch", "by hand", "on request", and "none" where there are no trained weights to have."""
+    """In a word or two: how the weights of an encoder stand.
+
+    Returns:
+        "not needed" where there are none to have; "here", or "here: own" with the names under which others than the
+        released ones are stored; else how the released ones come: "fetch", "by hand", "on request", "never released".
+    """
     if card.checkpoint is None:
-        return "none"
-    return "here" if "released" in weights_here(card) else _WAYS[card.checkpoint.where]
+        return "not needed"
+    tags = weights_here(card)
+    if not tags:
+        return _WAYS[card.checkpoint.where]
+    return "here" if tags == ["released"] else f"here: {', '.join(tags)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -12,6 +12,8 @@ import numpy as np
 from einthoven.foundation.code_identity import code_identity
 from einthoven.foundation.errors import SignalError, UsageError
 from einthoven.foundation.identity import content_key
+from einthoven.foundation.words import counted
+from einthoven.signals.words import input_in_words, inputs_in_words
 
 from .card import EncoderCard, ParameterValue, SignalPreparation
 
@@ -101,7 +103,7 @@ class Frozen:
         if embedding.shape != (count, self.dimension):
             raise UsageError(
                 f"Encoder {self.card.name} gave embeddings of shape {embedding.shape}; its card promises "
-                f"{(count, self.dimension)} for {count} record(s). The encoder or its card is wrong."
+                f"{(count, self.dimension)} for {counted(count, 'record')}. The encoder or its card is wrong."
             )
         return embedding
 
@@ -200,9 +202,14 @@ class Encoder(Frozen, ABC):
         """
         found = (preprocessing.leads, preprocessing.rate, preprocessing.shape)
         if found not in [(p.leads, p.rate, p.shape) for p in self.card.preprocessings.values()]:
+            taken = {input_in_words(p): p.leads for p in self.card.preprocessings.values()}
+            # Where sizes are equal the leads are not, and sizes alone would say nothing.
+            leads = taken.get(input_in_words(preprocessing), preprocessing.leads)
+            differ = "" if leads == preprocessing.leads else f", with leads in this order: {_order(leads)}"
             raise UsageError(
                 f"Encoder {self.card.name} cannot take preprocessing {preprocessing.name!r} "
-                f"({_input_of(preprocessing)}); it expects {self._expected()}."
+                f"({input_in_words(preprocessing)}{f', leads {_order(preprocessing.leads)}' if differ else ''}); it "
+                f"expects {self._expected()}{differ}."
             )
 
     def _check(self, x: np.ndarray) -> None:
@@ -222,12 +229,17 @@ class Encoder(Frozen, ABC):
         if len(bad):
             shown = ", ".join(str(i) for i in bad[:_SHOWN]) + (", ..." if len(bad) > _SHOWN else "")
             raise SignalError(
-                f"{where} expects finite samples; {len(bad)} of {len(x)} records of the batch hold NaN or infinity "
-                f"(positions {shown}). Exclude them, or repair them before they are prepared."
+                f"{where} expects finite samples; "
+                + counted(
+                    len(bad),
+                    f"of {len(x)} records of the batch holds NaN or infinity",
+                    f"of {len(x)} records of the batch hold NaN or infinity",
+                )
+                + f" (positions {shown}). Exclude them, or repair them before they are prepared."
             )
 
     def _expected(self) -> str:
-        return " or ".join(f"{_input_of(p)} ({name})" for name, p in self.card.preprocessings.items())
+        return inputs_in_words(self.card.preprocessings)
 
 
 class MetadataEncoder(Frozen, ABC):
@@ -280,8 +292,5 @@ def _fits(x: np.ndarray, preprocessing: SignalPreparation) -> bool:
     )
 
 
-def _input_of(preprocessing: SignalPreparation) -> str:
-    *views, leads, samples = preprocessing.shape
-    length = "any number of" if samples is None else str(samples)
-    of = f"{views[0]} views of " if views else ""
-    return f"{of}{'any' if leads is None else leads} leads x {length} samples at {preprocessing.rate:g} Hz"
+def _order(leads: Sequence[str] | None) -> str:
+    return "of any names" if leads is None else ", ".join(leads)

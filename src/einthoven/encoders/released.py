@@ -15,6 +15,8 @@ from .registry import EncoderEntry
 if TYPE_CHECKING:
     from torch import nn
 
+    from .checkpoints.store import Provenance
+
 RANDOM = "random"
 PARAMETERS = {
     "weights": Parameter(
@@ -65,16 +67,42 @@ def released(card: EncoderCard, *, network: Callable[[], type[nn.Module]]) -> En
             return module
 
         known = stored.provenance
-        trained = card
-        if known.pretraining is not None:
-            # A report looks on the card for test records that were seen in training.
-            told = {"pretraining": known.pretraining, "pretraining_note": known.pretraining_note}
-            trained = card.model_copy(update={**told, "weights": known.source, "weights_licence": known.licence})
         return TorchEncoder(
-            trained, parameters, network=kind, make=load, weights=known.weights_sha256, autocast=autocast
+            card_of_weights(card, known),
+            parameters,
+            network=kind,
+            make=load,
+            weights=known.weights_sha256,
+            autocast=autocast,
         )
 
     return EncoderEntry(card=card, build=build, network=network)
+
+
+def card_of_weights(card: EncoderCard, known: Provenance) -> EncoderCard:
+    """The card of an encoder with the weights that were brought in: which file they are from, and what it has seen.
+
+    Args:
+        card: of the released encoder.
+        known: of the weights.
+    """
+    revision = f" at {known.revision}" if known.revision else ""
+    source = f"{known.source}{revision}"
+    if known.source_bytes:
+        source += f", sha256 {known.source_sha256}"
+    released_file = known.pretraining is None
+    if released_file and not (card.checkpoint and card.checkpoint.sha256) and not known.revision:
+        source += ", taken for the released file on its user's word (no digest of it is known)"
+    told: dict[str, object] = {"weights": source, "weights_licence": known.licence}
+    if not released_file:
+        # A report looks on the card for test records that were seen in training.
+        told |= {
+            "title": f"{card.title}, weights {known.tag}",
+            "summary": f"The architecture of {card.title} with weights brought in as {known.tag!r}.",
+            "pretraining": known.pretraining,
+            "pretraining_note": known.pretraining_note,
+        }
+    return card.model_copy(update=told)
 
 
 def _untrained(card: EncoderCard) -> EncoderCard:

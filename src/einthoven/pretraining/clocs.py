@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from torch import nn
 
 from einthoven.encoders.card import SignalPreparation
 from einthoven.encoders.registry import ENCODERS
@@ -29,7 +30,7 @@ from einthoven.foundation.seeds import seed_for
 from .contrastive import info_nce
 from .settings import ContrastiveSettings
 from .state import Epoch, TrainingState
-from .views import batches_of, view_batches
+from .views import batches_of, guessing, view_batches
 
 if TYPE_CHECKING:
     from einthoven.datasets.cohort import Cohort
@@ -50,7 +51,8 @@ class Pretrained:
         best: the epoch the tensors are of.
         train, validation: records.
         split: the rule that said which.
-        identity: key of settings, cohort and network.
+        guessing: validation loss of a network that knows nothing.
+        identity: see `training_identity`.
     """
 
     tensors: dict[str, torch.Tensor]
@@ -59,6 +61,7 @@ class Pretrained:
     train: int
     validation: int
     split: str
+    guessing: float
     identity: str
 
 
@@ -78,34 +81,17 @@ def pretrain_clocs(
     Args:
         folder: of this training; another one's is refused.
         device: "cpu", "cuda", ...
-        progress: told (steps done, steps in all, what to say) after each step.
+        progress: told (steps done, steps in all, what to say) after each step and epoch; nothing to say is "".
 
     Raises:
         UsageError: the split rule has too few records to train or to choose on, or the cohort lacks leads.
         DataError: the loss is not finite; or the folder holds the state of another training.
     """
     chosen = settings or ContrastiveSettings()
-    entry = ENCODERS.get(ENCODER)
-    preparation = entry.card.preprocessings["native"]
-    if not preparation.takes(cohort.leads):
-        raise UsageError(
-            f"CLOCS takes the leads {', '.join(preparation.leads or ())}; cohort {cohort.name} has "
-            f"{', '.join(cohort.leads)}."
-        )
-    rule = chosen.split or cohort.manifest.split_rules[0]
+    identity = training_identity(cohort, chosen)
+    kind, preparation = _network(), ENCODERS.get(ENCODER).card.preprocessings["native"]
+    rule = _rule(cohort, chosen)
     train, validation = _rows(cohort, rule)
-    assert entry.network is not None  # noqa: S101  # of a released encoder; for the type checker
-    kind = entry.network()
-    identity = content_key(
-        {
-            "settings": chosen.model_dump(mode="json"),
-            "signals": cohort.signals_fingerprint,
-            "train": content_key(train.tolist()),
-            "validation": content_key(validation.tolist()),
-            "preparation": preparation.identity(),
-            "code": [code_identity(thing, within="einthoven.pretraining") for thing in (kind, pretrain_clocs)],
-        }
-    )
     with exclusive(folder, doing="pretraining in"), torch.random.fork_rng():
         network = initialised(kind, ENCODER, chosen.seed).to(device)
         optimiser = torch.optim.Adam(network.parameters(), lr=chosen.learning_rate)
@@ -118,7 +104,51 @@ def pretrain_clocs(
             loop.begin()
         while state.epoch < chosen.epochs:
             loop.run_epoch()
-    return Pretrained(state.best, state.history, state.best_epoch, len(train), len(validation), rule, identity)
+    return Pretrained(
+        tensors=state.best,
+        history=state.history,
+        best=state.best_epoch,
+        train=len(train),
+        validation=len(validation),
+        split=rule,
+        guessing=guessing(len(validation), chosen.batch),
+        identity=identity,
+    )
+
+
+def training_identity(cohort: Cohort, settings: ContrastiveSettings) -> str:
+    """Key of everything that decides the weights: settings, signals, which records, preparation, code.
+
+    Raises:
+        UsageError: the split rule has too few records to train or to choose on, or the cohort lacks leads.
+    """
+    preparation = ENCODERS.get(ENCODER).card.preprocessings["native"]
+    if not preparation.takes(cohort.leads):
+        raise UsageError(
+            f"CLOCS takes the leads {', '.join(preparation.leads or ())}; cohort {cohort.name} has "
+            f"{', '.join(cohort.leads)}."
+        )
+    train, validation = _rows(cohort, _rule(cohort, settings))
+    return content_key(
+        {
+            "settings": settings.model_dump(mode="json"),
+            "signals": cohort.signals_fingerprint,
+            "train": content_key(train.tolist()),
+            "validation": content_key(validation.tolist()),
+            "preparation": preparation.identity(),
+            "code": [code_identity(thing, within="einthoven.pretraining") for thing in (_network(), pretrain_clocs)],
+        }
+    )
+
+
+def _network() -> type[nn.Module]:
+    network = ENCODERS.get(ENCODER).network
+    assert network is not None  # noqa: S101  # of a released encoder; for the type checker
+    return network()
+
+
+def _rule(cohort: Cohort, settings: ContrastiveSettings) -> str:
+    return settings.split or cohort.manifest.split_rules[0]
 
 
 class _Loop:
@@ -145,6 +175,7 @@ class _Loop:
         loss = self._validation_loss()
         self._state.seconds = time.perf_counter() - started
         self._finish(math.nan, loss)
+        self._tell_epoch()
         torch.manual_seed(seed_for("dropout", ENCODER, self._settings.seed))
         self._state.save(self._folder)
 
@@ -173,6 +204,7 @@ class _Loop:
         state.epoch += 1
         self._finish(train_loss, validation_loss)
         state.save(self._folder)
+        self._tell_epoch()
 
     def _validation_loss(self) -> float:
         self._state.network.eval()
@@ -208,13 +240,25 @@ class _Loop:
 
     def _tell(self) -> None:
         if self._progress:
-            state, last = self._state, self._state.history[-1]
-            self._progress(
-                state.epoch * self._steps + state.step,
-                self._settings.epochs * self._steps,
-                f"epoch {state.epoch + 1} of {self._settings.epochs}, loss {state.loss_sum / state.step:.3f} "
-                f"(validation {last.validation_loss:.3f}, guessing {math.log(self._settings.batch):.3f})",
-            )
+            state = self._state
+            self._progress(state.epoch * self._steps + state.step, self._settings.epochs * self._steps, "")
+
+    def _tell_epoch(self) -> None:
+        """What the epoch that is over came to, each loss beside what a network that knows nothing has."""
+        if not self._progress:
+            return
+        state, batch = self._state, self._settings.batch
+        last = state.history[-1]
+        validation = (
+            f"validation loss {last.validation_loss:.3f} (guessing {guessing(len(self._validation), batch):.3f})"
+        )
+        if last.epoch == 0:
+            words = f"before training: {validation}"
+        else:
+            training = f"training loss {last.train_loss:.3f} (guessing {guessing(len(self._train), batch):.3f})"
+            lowest = ", lowest so far" if state.best_epoch == last else ""
+            words = f"epoch {last.epoch} of {self._settings.epochs}: {training}, {validation}{lowest}"
+        self._progress(state.epoch * self._steps, self._settings.epochs * self._steps, words)
 
 
 def _rows(cohort: Cohort, rule: str) -> tuple[np.ndarray, np.ndarray]:

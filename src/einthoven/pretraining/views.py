@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,12 @@ def batches_of(records: int, batch: int) -> list[slice]:
     if len(slices) > 1 and records - slices[-1].start < batch / 2:
         slices.pop()
     return slices
+
+
+def guessing(records: int, batch: int) -> float:
+    """Loss of a network that knows nothing, over the batches of an order: the mean over records of ln(batch)."""
+    sizes = [part.stop - part.start for part in batches_of(records, batch)]
+    return sum(size * math.log(size) for size in sizes) / sum(sizes)
 
 
 def _prepared(cohort: Cohort, preparation: SignalPreparation, rows: np.ndarray) -> Callable[[slice], np.ndarray]:

@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from einthoven.foundation.publishing import exclusive, publish_folder
+from einthoven.signals.words import described
 from einthoven.studies.results import METRICS
 
 from . import formatting
@@ -146,5 +147,5 @@ def _card(study: StudyReading, index: int) -> dict[str, Any]:
         "choice": choice,
         "result": study.embeddings.get(choice.id),
         "why": reading.why_missing if reading else "not in the plan",
-        "preprocessing": dict(reading.cell.spec.get("preprocessing", {})) if reading else {},
+        "preprocessing": described(reading.cell.spec.get("preprocessing", {})) if reading else [],
     }

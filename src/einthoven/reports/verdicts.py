@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from einthoven.studies.results import ComparisonResult, Difference, Metric
 
 from .formatting import interval, number, plural, with_interval
-from .pairs import METRIC_NAMES, best_macro, estimates_of, find_difference, what_it_shows
+from .pairs import METRIC_NAMES, best_macro, estimates_of, find_difference, reversed_difference, what_it_shows
 from .reading import StudyReading
 
 # More encoders than this are told by their range: a list of twelve differences is a table, not a sentence.
@@ -111,8 +111,14 @@ def _lower(pairs: list[tuple[str, Difference]]) -> str:
 
 def _listed(pairs: list[tuple[str, Difference]]) -> str:
     if len(pairs) <= _LISTED:
-        return "; ".join(f"{name} (difference {with_interval(difference.estimate)})" for name, difference in pairs)
+        return "; ".join(f"{name} ({_from_highest(difference)})" for name, difference in pairs)
     return ", ".join(name for name, _ in pairs)
+
+
+def _from_highest(difference: Difference) -> str:
+    """Another minus the highest, with its sign: as the table of differences has it."""
+    estimate = reversed_difference(difference).estimate
+    return f"difference {number(estimate.point, signed=True)} {interval(estimate)}".rstrip()
 
 
 def _undefined(comparison: ComparisonResult) -> list[str]:

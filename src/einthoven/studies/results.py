@@ -29,11 +29,14 @@ class CohortResult(BaseModel):
 
 
 class EmbeddingResult(BaseModel):
-    """Kind `embedding`: the stored embeddings of one encoder."""
+    """Kind `embedding`: the stored embeddings of one encoder.
+
+    Version 2 did not record which weights they are of.
+    """
 
     model_config = _Strict
 
-    schema_version: Literal[2] = 2
+    schema_version: Literal[2, 3] = 3
     encoder: str
     encoder_fingerprint: str
     preprocessing: str
@@ -46,6 +49,7 @@ class EmbeddingResult(BaseModel):
     floor: bool
     pretraining: Pretraining
     pretraining_note: str
+    weights: str = "not recorded"
     licence: str
 
 

@@ -71,17 +71,18 @@ _TWELVE = EncoderCard(
 _SINGLE = EncoderCard(
     name="clocs-single-lead",
     title="CLOCS, one lead",
-    summary="The network as published, for one lead; its authors gave out no weights.",
+    summary="The network as published, for one lead; its weights were never released.",
     paper=_PAPER,
     code_licence="Apache-2.0 (the authors' code: CC BY-NC-SA 4.0)",
-    weights_licence="none: no weights were released",
+    weights_licence="none: never released",
     weights="never released",
     consumes="signal",
     checkpoint=CheckpointSource(
         where="unreleased",
         page="https://github.com/danikiyasseh/CLOCS",
         file="encoder_weight",
-        access="the authors gave out code only; train the network with it, or use weights of your own",
+        access="the authors released code only; train it with that and bring your own weights in, or train the 12-lead "
+        "network here with `einthoven pretrain clocs`",
         non_commercial=False,
         rename=((r"^view_modules\.0\.", "encoder."), (r"^view_linear_modules\.0\.", "fc.0.")),
     ),

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from einthoven.encoders.card import EncoderCard
+from einthoven.encoders.card import EncoderCard, Pretraining
 from einthoven.encoders.checkpoint_source import CheckpointSource
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.identity import sha256_file
@@ -27,9 +27,14 @@ def convert(
     source: str | None = None,
     revision: str | None = None,
     accept_licence: bool = False,
+    pretraining: Pretraining = "unknown",
+    licence: str = "not stated",
     replace: bool = False,
 ) -> StoredWeights:
-    """Read a released file, match it with the network, and store it.
+    """Read a file of weights, match it with the network, and store it.
+
+    Under the tag "released" the weights are what the card speaks of. Under any other they are somebody's own: that they
+    fit the network says nothing of the data they have seen, so nothing of that is taken from the card.
 
     Args:
         card: of the encoder; its `checkpoint` says how the file is laid out.
@@ -39,6 +44,8 @@ def convert(
         source: where the file came from; by default its name.
         revision: commit of the repository it came from.
         accept_licence: that a non-commercial licence was read and is kept to.
+        pretraining: names of the datasets that weights of another tag than "released" were trained on.
+        licence: of such weights.
         replace: weights of the same tag.
 
     Raises:
@@ -64,9 +71,10 @@ def convert(
         revision=revision,
         source_sha256=digest,
         source_bytes=file.stat().st_size,
-        licence=card.weights_licence,
+        licence=card.weights_licence if tag == RELEASED else licence,
         accepted=accept_licence,
         unused=unused,
+        pretraining=None if tag == RELEASED else pretraining,
         replace=replace,
     )
 

@@ -139,8 +139,8 @@ def by_hand(card: EncoderCard) -> str:
     convert_line = f"`einthoven encoders convert {card.name} FILE{accept}`"
     if source.where == "unreleased":
         return (
-            f"The weights of {card.name} were never given out: {source.access}. Its architecture without any training "
-            f"is `weights: random`. With a file of your own: {convert_line}."
+            f"The weights of {card.name} were never released: {source.access}. Its architecture without any training "
+            f"is `weights: random`. With a file of your own: `einthoven encoders convert {card.name} FILE --as own`."
         )
     way = "need an agreement with their authors" if source.where == "on-request" else "must be fetched in a browser"
     return (
@@ -164,6 +164,9 @@ def _bring(card: EncoderCard, address: _Address, part: Path, progress: Progress)
             )
         except RefusedError as error:
             raise DataError(_refused(card, error.status, str(error))) from error
+        except DataError as error:
+            error.add_note(_from_elsewhere(card))
+            raise
         digest = sha256_file(part)
         if address.sha256 is None or digest == address.sha256:
             return digest
@@ -214,10 +217,12 @@ def _on_the_hub(card: EncoderCard, source: CheckpointSource, revision: str | Non
     except Exception as error:  # of requests, httpx or the system, by the version of the hub
         if isinstance(error, TypeError | AttributeError | NameError):
             raise
-        raise DataError(
-            f"Hugging Face could not be reached ({type(error).__name__}). Is there a network? Weights that are here "
-            f"need none; a file brought from elsewhere is taken by `einthoven encoders convert {card.name} FILE`."
-        ) from None
+        # The words of `download`, so that no network is the same message wherever the file is.
+        unreachable = DataError(
+            "Hugging Face could not be had: no connection. Is there a network, and may it be reached?"
+        )
+        unreachable.add_note(_from_elsewhere(card))
+        raise unreachable from None
     if not found.commit_hash:
         raise DataError(f"The server did not say at which commit {repository} is; it is no Hugging Face.")
     etag = found.etag or ""
@@ -255,5 +260,10 @@ def _refuse_offline(card: EncoderCard) -> None:
 def _offline(card: EncoderCard) -> str:
     return (
         f"HF_HUB_OFFLINE is set, so nothing is fetched, and the weights of {card.name} are not on this machine. Unset "
-        f"it, or bring the file from elsewhere: `einthoven encoders convert {card.name} FILE`."
+        f"it. {_from_elsewhere(card)}"
     )
+
+
+def _from_elsewhere(card: EncoderCard) -> str:
+    accept = " --accept-licence" if checkpoint_of(card).non_commercial else ""
+    return f"A file brought from elsewhere is taken by `einthoven encoders convert {card.name} FILE{accept}`."

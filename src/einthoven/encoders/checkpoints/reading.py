@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from einthoven.foundation.errors import DataError
+from einthoven.foundation.words import counted
 
 _SAVE_TENSORS = (
     "Where you trust it, open it once with the code it was written by and save its tensors alone: "
@@ -23,6 +24,7 @@ _SAVE_TENSORS = (
 _SAFE_TORCH = (2, 6)
 _SHOWN = 8
 _PICKLES_OF_A_LEGACY_FILE = 4
+_EXPECTED = "Expected: the file of weights its authors released (.pt, .pth, .ckpt, .bin, .safetensors)."
 _TEXT = ("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8")
 
 
@@ -104,8 +106,8 @@ def _refuse_odd(path: Path, tensors: Mapping[Any, torch.Tensor]) -> None:
     ]
     if odd:
         raise DataError(
-            f"{path} holds {len(odd)} tensors that are no plain numbers: {', '.join(odd[:_SHOWN])}. Save them as dense "
-            "tensors under names that are text."
+            f"{path} holds {counted(len(odd), 'tensor that is', 'tensors that are')} no plain numbers: "
+            f"{', '.join(odd[:_SHOWN])}. Save dense tensors under names that are text."
         )
 
 
@@ -156,12 +158,24 @@ def _torch_file(path: Path, allowed: tuple[str, ...]) -> Any:
                 f"{path} holds more than tensors ({', '.join(foreign[:5])}). It is not opened, because opening it "
                 f"would run what it names. {_SAVE_TENSORS}"
             ) from error
+        if _is_text(path):
+            raise DataError(f"{path} is no torch or safetensors file: it holds text. {_EXPECTED}") from error
         # torch's own words are left out where they advise to open the file unsafely.
         why = "" if "weights_only" in str(error) else f": {printable(str(error).partition(chr(10))[0])}"
         raise DataError(
             f"{path} ({size:,} bytes) can be read neither as safetensors nor as a torch file "
-            f"({type(error).__name__}{why}). It is damaged, cut off, or something else. Fetch it again."
+            f"({type(error).__name__}{why}). It is damaged, cut off, or something else. {_EXPECTED}"
         ) from error
+
+
+def _is_text(path: Path) -> bool:
+    """A program, a table, notes: what no file of weights begins as."""
+    with path.open("rb") as stream:
+        head = stream.read(4096)
+    # The last character may have been cut in two.
+    text = head.decode("utf-8", errors="ignore")
+    whole = len(text.encode()) >= len(head) - 3
+    return whole and all(character.isprintable() or character in "\t\n\r\f" for character in text)
 
 
 def _foreign(path: Path, allowed: tuple[str, ...]) -> list[str]:
@@ -177,6 +191,10 @@ def _named_by_pickles(path: Path) -> set[str]:
     """Foreign classes in the pickles one after the other that a file of before torch 1.6 begins with."""
     found: set[str] = set()
     with path.open("rb") as stream:
+        # Pickles of protocol 0 have no mark at their beginning, and the letters of any text are opcodes to it: only one
+        # that goes on to the end of the file is believed.
+        marked = stream.read(1) == b"\x80"
+        stream.seek(0)
         for _ in range(_PICKLES_OF_A_LEGACY_FILE):
             texts: list[str] = []
             try:
@@ -189,6 +207,8 @@ def _named_by_pickles(path: Path) -> set[str]:
                         found.add(".".join(texts[-2:]))
             except (ValueError, EOFError, pickle.UnpicklingError, OverflowError, MemoryError):
                 break
+        if not marked and stream.tell() != path.stat().st_size:
+            return set()
     return {name for name in found if not _of_torch(name)}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from einthoven.encoders.card import Pretraining
 from einthoven.foundation.errors import DataError, UsageError
 from einthoven.foundation.home import checkpoints_folder
 from einthoven.foundation.identity import content_key, sha256_array
@@ -40,7 +41,8 @@ class Provenance(BaseModel):
         accepted: whether a non-commercial licence was accepted on conversion.
         unused: names of the file that the network does not need.
         tensors: how many the network has.
-        pretraining: datasets these weights were trained on, where they are not those of the card; None as on the card.
+        pretraining: datasets these weights were trained on, or "unknown", where that is not what the card says; None:
+            as on the card.
         pretraining_note: what a reader should know beside that.
         weights_sha256: of names, dtypes, shapes and values; see `tensors_digest`.
         converted: when, UTC, ISO 8601.
@@ -61,7 +63,7 @@ class Provenance(BaseModel):
     unused: tuple[str, ...]
     tensors: int
     weights_sha256: str
-    pretraining: tuple[str, ...] | None = None
+    pretraining: Pretraining | None = None
     pretraining_note: str = ""
     converted: str
     einthoven: str
@@ -119,7 +121,7 @@ def store_weights(
     accepted: bool,
     unused: tuple[str, ...],
     revision: str | None = None,
-    pretraining: tuple[str, ...] | None = None,
+    pretraining: Pretraining | None = None,
     pretraining_note: str = "",
     replace: bool = False,
 ) -> StoredWeights:

@@ -104,6 +104,7 @@ def run(cell: Cell, context: Context) -> Output:
         floor=card.floor,
         pretraining=card.pretraining,
         pretraining_note=card.pretraining_note,
+        weights=card.weights,
         licence=card.weights_licence,
     )
     # The embeddings may be older than this cell: what made them is what their numbers came about with.
@@ -132,4 +133,4 @@ def _card_key(card: EncoderCard) -> str:
     return content_key(card.model_dump(mode="json", exclude=not_held))
 
 
-KIND = Kind(name="embedding", version=2, result=EmbeddingResult, run=run)
+KIND = Kind(name="embedding", version=3, result=EmbeddingResult, run=run)
